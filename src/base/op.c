@@ -1,0 +1,183 @@
+/* The operation, its errors and the real environment. */
+#include "firn/op.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t real_now_us(void *context)
+{
+    (void)context;
+    return clock_ns(CLOCK_REALTIME) / 1000;
+}
+
+static int64_t real_monotonic_ms(void *context)
+{
+    (void)context;
+    return clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+static void real_sleep_ms(void *context, int64_t ms)
+{
+    (void)context;
+    struct timespec wait = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+    nanosleep(&wait, NULL); /* a signal ends the wait early, and the caller asks firn_op_check */
+}
+
+static void real_random(void *context, void *out, size_t len)
+{
+    (void)context;
+    unsigned char *at = out;
+    while (len > 0) {
+        ssize_t got = getrandom(at, len, 0);
+        if (got < 0 && errno != EINTR)
+            abort();
+        if (got > 0) {
+            at += got;
+            len -= (size_t)got;
+        }
+    }
+}
+
+static void real_log(void *context, enum firn_log_level level, struct firn_text line)
+{
+    (void)context;
+    if (level <= FIRN_LOG_WARN)
+        fprintf(stderr, "firn: %s: %.*s\n", level == FIRN_LOG_WARN ? "warning" : "error", FIRN_FMT(line));
+}
+
+const struct firn_env *firn_env_real(void)
+{
+    static const struct firn_env real = {
+        .now_us = real_now_us,
+        .monotonic_ms = real_monotonic_ms,
+        .sleep_ms = real_sleep_ms,
+        .random = real_random,
+        .log = real_log,
+    };
+    return &real;
+}
+
+void firn_op_init(struct firn_op *op, struct firn_arena *arena, const struct firn_env *env)
+{
+    *op = (struct firn_op){ .arena = arena, .env = env, .deadline_ms = INT64_MAX };
+}
+
+static firn_status vfail(struct firn_op *op, firn_status status, const char *format, va_list args)
+{
+    op->error.status = status;
+    op->error.hint[0] = 0;
+    vsnprintf(op->error.text, sizeof op->error.text, format, args);
+    return status;
+}
+
+firn_status firn_fail(struct firn_op *op, firn_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vfail(op, status, format, args);
+    va_end(args);
+    return status;
+}
+
+static firn_status status_of_errno(int error_number)
+{
+    switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+        return FIRN_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return FIRN_DENIED;
+    case EEXIST:
+        return FIRN_EXISTS;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return FIRN_LIMIT;
+    default:
+        return FIRN_SYSTEM;
+    }
+}
+
+firn_status firn_fail_errno(struct firn_op *op, int error_number, const char *format, ...)
+{
+    char reason[128];
+    firn_status status = status_of_errno(error_number);
+    va_list args;
+    va_start(args, format);
+    vfail(op, status, format, args);
+    va_end(args);
+    size_t used = strlen(op->error.text);
+    const char *text = strerror_r(error_number, reason, sizeof reason);
+    snprintf(op->error.text + used, sizeof op->error.text - used, ": %s", text);
+    if (error_number == ENOSPC || error_number == EDQUOT)
+        return firn_hint(op, status, "free space on that file system, then run the command again");
+    return status;
+}
+
+firn_status firn_context(struct firn_op *op, firn_status status, const char *format, ...)
+{
+    if (status == FIRN_OK)
+        return status;
+    char inner[FIRN_ERROR_TEXT_MAX];
+    memcpy(inner, op->error.text, sizeof inner);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(op->error.text, sizeof op->error.text, format, args);
+    va_end(args);
+    size_t used = strlen(op->error.text);
+    snprintf(op->error.text + used, sizeof op->error.text - used, ": %.*s", (int)(sizeof inner - 1), inner);
+    return status;
+}
+
+firn_status firn_hint(struct firn_op *op, firn_status status, const char *format, ...)
+{
+    if (op->error.hint[0])
+        return status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(op->error.hint, sizeof op->error.hint, format, args);
+    va_end(args);
+    return status;
+}
+
+firn_status firn_op_check(struct firn_op *op)
+{
+    if (op->env->stop && atomic_load_explicit(op->env->stop, memory_order_relaxed))
+        return firn_fail(op, FIRN_CANCELLED, "stopped on request");
+    if (op->deadline_ms != INT64_MAX && op->env->monotonic_ms(op->env->context) > op->deadline_ms)
+        return firn_fail(op, FIRN_CANCELLED, "the deadline has passed");
+    return FIRN_OK;
+}
+
+int64_t firn_now_us(struct firn_op *op)
+{
+    return op->env->now_us(op->env->context);
+}
+
+int64_t firn_now_ms(struct firn_op *op)
+{
+    return firn_now_us(op) / 1000;
+}
+
+void firn_log(struct firn_op *op, enum firn_log_level level, const char *format, ...)
+{
+    char line[FIRN_ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    size_t len = length < 0 ? 0 : (size_t)length;
+    op->env->log(op->env->context, level, (struct firn_text){ line, len < sizeof line ? len : sizeof line - 1 });
+}

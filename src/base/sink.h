@@ -1,0 +1,28 @@
+/* Where produced bytes go: a file being written, a buffer, a hash. Lets formats write without knowing a store. */
+#ifndef FIRN_BASE_SINK_H
+#define FIRN_BASE_SINK_H
+
+#include "firn/op.h"
+
+struct firn_sink {
+    firn_status (*write)(struct firn_op *op, void *context, struct firn_bytes bytes);
+    void *context;
+    uint64_t offset; /* bytes written so far; kept by firn_sink_write */
+};
+
+FIRN_CHECKED static inline firn_status firn_sink_write(struct firn_op *op, struct firn_sink *sink,
+                                                       struct firn_bytes bytes)
+{
+    if (bytes.len == 0)
+        return FIRN_OK;
+    firn_status status = sink->write(op, sink->context, bytes);
+    if (status == FIRN_OK)
+        sink->offset += bytes.len;
+    return status;
+}
+
+struct firn_buffer;
+/* A sink that appends to a buffer. */
+struct firn_sink firn_sink_to_buffer(struct firn_buffer *buffer);
+
+#endif

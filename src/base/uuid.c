@@ -1,0 +1,65 @@
+/* UUIDs. */
+#include "base/uuid.h"
+
+struct firn_uuid firn_uuid_random(struct firn_op *op)
+{
+    struct firn_uuid uuid;
+    op->env->random(op->env->context, uuid.bytes, sizeof uuid.bytes);
+    uuid.bytes[6] = (uint8_t)((uuid.bytes[6] & 0x0f) | 0x40);
+    uuid.bytes[8] = (uint8_t)((uuid.bytes[8] & 0x3f) | 0x80);
+    return uuid;
+}
+
+static bool dash_at(size_t i)
+{
+    return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+struct firn_text firn_uuid_text(struct firn_arena *arena, struct firn_uuid uuid)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *text = firn_arena_alloc(arena, 37);
+    size_t nibble = 0;
+    for (size_t i = 0; i < 36; i++) {
+        if (dash_at(i)) {
+            text[i] = '-';
+            continue;
+        }
+        uint8_t byte = uuid.bytes[nibble / 2];
+        text[i] = digits[nibble % 2 ? byte & 0x0f : byte >> 4];
+        nibble++;
+    }
+    return (struct firn_text){ text, 36 };
+}
+
+static int nibble_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool firn_uuid_parse(struct firn_text text, struct firn_uuid *out)
+{
+    if (text.len != 36)
+        return false;
+    *out = (struct firn_uuid){ 0 };
+    size_t nibble = 0;
+    for (size_t i = 0; i < 36; i++) {
+        if (dash_at(i)) {
+            if (text.data[i] != '-')
+                return false;
+            continue;
+        }
+        int value = nibble_of(text.data[i]);
+        if (value < 0)
+            return false;
+        out->bytes[nibble / 2] = (uint8_t)(out->bytes[nibble / 2] << 4 | value);
+        nibble++;
+    }
+    return true;
+}

@@ -1,0 +1,200 @@
+/* Arenas, texts, maps, cursors, calendar and the thread pool. */
+#include "check.h"
+
+#include "base/buffer.h"
+#include "base/cursor.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/time.h"
+#include "base/uuid.h"
+
+static void integers_parse_within_their_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } cases[] = {
+        { "0", true, 0 },
+        { "-1", true, -1 },
+        { "9223372036854775807", true, INT64_MAX },
+        { "-9223372036854775808", true, INT64_MIN },
+        { "9223372036854775808", false, 0 },
+        { "-9223372036854775809", false, 0 },
+        { "", false, 0 },
+        { "-", false, 0 },
+        { "+1", false, 0 },
+        { " 1", false, 0 },
+        { "1x", false, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t value = 0;
+        bool good = firn_text_to_i64(firn_text_of(cases[i].text), &value);
+        CHECK(good == cases[i].good && (!good || value == cases[i].value), "'%s'", cases[i].text);
+    }
+}
+
+static void maps_keep_what_was_put(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_map map;
+    firn_map_init(&map, op->arena);
+    for (int i = 0; i < 5000; i++) {
+        struct firn_text key = firn_text_format(op->arena, "key-%d", i);
+        firn_map_put_text(&map, key)->value.number = (uint64_t)i;
+    }
+    assert_int_equal(map.count, 5000);
+    for (int i = 0; i < 5000; i++) {
+        struct firn_map_entry *entry = firn_map_find_text(&map, firn_text_format(op->arena, "key-%d", i));
+        CHECK(entry && entry->value.number == (uint64_t)i, "key-%d", i);
+    }
+    assert_null(firn_map_find_text(&map, FIRN_TEXT("absent")));
+}
+
+static void varints_of_more_than_64_bits_fail(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const uint8_t most[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
+    static const uint8_t over[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+    struct firn_cursor in = firn_cursor_of((struct firn_bytes){ most, sizeof most });
+    assert_true(firn_take_varint64(&in) == UINT64_MAX);
+    CHECK_OK(op, firn_cursor_finish(op, &in, "number"));
+    in = firn_cursor_of((struct firn_bytes){ over, sizeof over });
+    assert_true(firn_take_varint64(&in) == 0);
+    CHECK_STATUS(op, FIRN_CORRUPT, firn_cursor_finish(op, &in, "number"));
+    in = firn_cursor_of((struct firn_bytes){ most, 3 });
+    assert_true(firn_take_varint64(&in) == 0);
+    CHECK_STATUS(op, FIRN_CORRUPT, firn_cursor_finish(op, &in, "number"));
+}
+
+static void civil_dates_round_trip(void **state)
+{
+    (void)state;
+    for (int64_t days = -800000; days < 800000; days += 17) {
+        struct firn_civil civil = firn_civil_of_days(days);
+        CHECK(firn_days_of_civil(civil) == days, "%lld", (long long)days);
+    }
+    struct firn_civil epoch = firn_civil_of_days(0);
+    assert_true(epoch.year == 1970 && epoch.month == 1 && epoch.day == 1);
+}
+
+static void timestamps_parse_and_print(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        const char *text;
+        bool good, zone;
+        int64_t micros;
+    } cases[] = {
+        { "1970-01-01", true, false, 0 },
+        { "1969-12-31T23:59:59.999999", true, false, -1 },
+        { "2017-11-16 22:31:08", true, false, 1510871468000000 },
+        { "2017-11-16T22:31:08Z", true, true, 1510871468000000 },
+        { "2017-11-16T22:31:08+01:00", true, true, 1510867868000000 },
+        { "2017-11-16T22:31:08-0130", true, true, 1510876868000000 },
+        { "2017-02-29", false, false, 0 },
+        { "2017-11-16T24:00:00", false, false, 0 },
+        { "2017-11-16T22:31:08Zx", false, false, 0 },
+        { "yesterday", false, false, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t micros = 0;
+        bool zone = false;
+        bool good = firn_timestamp_parse(firn_text_of(cases[i].text), &micros, NULL, &zone);
+        CHECK(good == cases[i].good, "'%s'", cases[i].text);
+        CHECK(!good || (micros == cases[i].micros && zone == cases[i].zone), "'%s'", cases[i].text);
+    }
+    assert_true(firn_text_is(firn_timestamp_text(op->arena, 1510871468000000, 1000000, 'T'), "2017-11-16T22:31:08"));
+    assert_true(firn_text_is(firn_timestamp_text(op->arena, -1, 1000000, ' '), "1969-12-31 23:59:59.999999"));
+    assert_true(firn_text_is(firn_timestamp_text(op->arena, 0, 1000000, ' '), "1970-01-01 00:00:00"));
+}
+
+static void budgets_refuse_and_recover(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_budget budget = { .limit_bytes = 1000 };
+    struct firn_buffer buffer = { 0 };
+    op->budget = &budget;
+    CHECK_OK(op, firn_buffer_reserve(op, &buffer, 900));
+    CHECK_STATUS(op, FIRN_LIMIT, firn_buffer_reserve(op, &buffer, 1100));
+    assert_int_equal(buffer.capacity, 900);
+    firn_buffer_done(&buffer);
+    assert_int_equal(atomic_load(&budget.used_bytes), 0);
+    assert_int_equal(atomic_load(&budget.peak_bytes), 900);
+}
+
+struct squares {
+    struct firn_pool *pool;
+    uint64_t results[64];
+};
+
+static firn_status square(struct firn_op *op, void *context, size_t index)
+{
+    struct squares *squares = context;
+    if (index == 1000)
+        return firn_fail(op, FIRN_LIMIT, "index 1000");
+    firn_arena_alloc(op->arena, 100);
+    squares->results[index] = index * index;
+    return FIRN_OK;
+}
+
+static firn_status nested(struct firn_op *op, void *context, size_t index)
+{
+    struct squares *squares = context;
+    struct squares inner = { .pool = squares->pool };
+    FIRN_TRY(firn_pool_run(op, squares->pool, 8, 0, square, &inner));
+    squares->results[index] = inner.results[7] + index;
+    return index == 13 || index == 40 ? firn_fail(op, FIRN_VERIFY, "job %zu", index) : FIRN_OK;
+}
+
+static void pools_run_every_index_and_nest(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct squares squares = { 0 };
+    CHECK_OK(op, firn_pool_open(op, 4, &squares.pool));
+    CHECK_OK(op, firn_pool_run(op, squares.pool, 64, 3, square, &squares));
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(squares.results[i], i * i);
+    CHECK_STATUS(op, FIRN_VERIFY, firn_pool_run(op, squares.pool, 64, 0, nested, &squares));
+    CHECK(strcmp(op->error.text, "job 13") == 0 || strcmp(op->error.text, "job 40") == 0, "%s", op->error.text);
+    firn_pool_close(squares.pool);
+}
+
+static void uuids_round_trip(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_uuid uuid = firn_uuid_random(op), back;
+    struct firn_text text = firn_uuid_text(op->arena, uuid);
+    assert_true(firn_uuid_parse(text, &back));
+    assert_memory_equal(uuid.bytes, back.bytes, 16);
+    assert_false(firn_uuid_parse(FIRN_TEXT("f79c3e09-677c-4bbd-a479-3f349cb785e"), &back));
+}
+
+static void sums_of_hashes_do_not_depend_on_order(void **state)
+{
+    (void)state;
+    struct firn_hash128 a = firn_hash128(firn_bytes_of_text(FIRN_TEXT("a")), 0);
+    struct firn_hash128 b = firn_hash128(firn_bytes_of_text(FIRN_TEXT("b")), 0);
+    struct firn_hash128 ab = firn_hash128_add(a, b), ba = firn_hash128_add(b, a);
+    assert_memory_equal(&ab, &ba, sizeof ab);
+    struct firn_hash128 three = firn_hash128_add(a, firn_hash128_add(a, a)), times = firn_hash128_times(a, 3);
+    assert_memory_equal(&three, &times, sizeof three);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(integers_parse_within_their_range),
+        TEST(maps_keep_what_was_put),
+        TEST(varints_of_more_than_64_bits_fail),
+        TEST(civil_dates_round_trip),
+        TEST(timestamps_parse_and_print),
+        TEST(budgets_refuse_and_recover),
+        TEST(pools_run_every_index_and_nest),
+        TEST(uuids_round_trip),
+        TEST(sums_of_hashes_do_not_depend_on_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
