@@ -1,0 +1,64 @@
+/* The procedure rewrite_data_files. Reference: procedures.md, 2. */
+#ifndef FIRN_REWRITE_DATA_FILES_H
+#define FIRN_REWRITE_DATA_FILES_H
+
+#include "firn/catalog.h"
+#include "firn/progress.h"
+
+#include <jansson.h>
+
+struct firn_pool;
+
+/* The arguments as given; the procedure checks them and applies defaults. */
+struct firn_rewrite_data_files_args {
+    struct firn_text strategy;           /* empty: binpack (sort when sort_order is given) */
+    struct firn_text sort_order;         /* empty: none */
+    struct firn_text where;              /* empty: everything */
+    struct firn_text branch;             /* empty: main */
+    const struct firn_property *options; /* options => map(...) */
+    size_t option_count;
+    bool verify_full;
+    uint64_t memory_bytes_max; /* --memory */
+};
+
+enum firn_rewrite_reason_kind { FIRN_FILE_CHOSEN, FIRN_FILE_SKIPPED };
+
+/* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...},
+ * "groups": [{"group", "partition", "spec_id", "output_spec_id", "input_bytes", "input_files", "expected_output_files",
+ * "files": [{"path", "bytes", "records", "reason"}], "outputs": [...] }], "skipped": [{"path", "bytes", "records",
+ * "partition", "reason"}], "estimate": {"bytes_read", "bytes_written", "requests", "seconds"}}. */
+struct firn_rewrite_plan;
+
+/* Decides; reads metadata only. USAGE for bad arguments (all unknown option keys in one error), NOT_FOUND for an
+ * unknown branch. */
+FIRN_CHECKED firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *pool,
+                                                      struct firn_table *table,
+                                                      const struct firn_rewrite_data_files_args *args,
+                                                      struct firn_rewrite_plan **out);
+json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan);
+uint32_t firn_rewrite_plan_group_count(const struct firn_rewrite_plan *plan);
+
+/* The procedure's output row, and what firn adds. */
+struct firn_rewrite_data_files_report {
+    int64_t rewritten_data_files_count;
+    int64_t added_data_files_count;
+    int64_t rewritten_bytes_count; /* input bytes, as the reference counts */
+    int64_t failed_data_files_count;
+    int64_t removed_delete_files_count;
+    int64_t added_bytes_count;
+    int64_t left_alone_files_count; /* qualifying files firn could not rewrite (deletes attached, ORC, Avro, ...) */
+    int64_t commits, failed_commits;
+    int64_t rows;
+    int64_t elapsed_ms;
+    int64_t snapshot_id; /* last committed; -1: none */
+    struct firn_text *warnings;
+    uint32_t warning_count;
+};
+
+/* Does what the plan says and commits. PARTIAL when some groups failed and partial progress kept the others. */
+FIRN_CHECKED firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool,
+                                                       struct firn_table *table, const struct firn_rewrite_plan *plan,
+                                                       struct firn_progress *progress,
+                                                       struct firn_rewrite_data_files_report *out);
+
+#endif

@@ -1,0 +1,68 @@
+/* Inside catalogs: requirements and updates in, new metadata out; one table of functions per kind.
+ *
+ * Invariants of a commit
+ *  (1) The new metadata file is complete and durable before the swap.
+ *  (2) The swap succeeds only if the table still has the metadata the requirements were checked against.
+ *  (3) CONFLICT and other definite failures leave the table as it was, and the new metadata file is removed.
+ *  (4) UNKNOWN: the swap may have happened. Nothing is removed. */
+#ifndef FIRN_CATALOG_CATALOG_H
+#define FIRN_CATALOG_CATALOG_H
+
+#include "firn/catalog.h"
+#include "store/store.h"
+#include "table/metadata.h"
+
+struct firn_catalog_kind {
+    const char *type; /* "sql", "hadoop" */
+    firn_status (*open)(struct firn_op *op, struct firn_catalog *catalog);
+    void (*close)(struct firn_catalog *catalog);
+    /* The current metadata location of a table; NOT_FOUND. */
+    firn_status (*locate)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                          struct firn_text *metadata_location);
+    /* Makes `metadata` the table's: writes the file and swaps. `base_location` empty: the table must not exist. */
+    firn_status (*swap)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                        struct firn_text base_location, const struct firn_metadata *metadata,
+                        struct firn_text *new_location);
+    firn_status (*list)(struct firn_op *op, struct firn_catalog *catalog, firn_catalog_visit *visit, void *context);
+    firn_status (*create_namespace)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text name);
+    /* Where a new table goes when no location is given. */
+    firn_status (*default_location)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                    struct firn_text *location);
+};
+
+struct firn_catalog {
+    const struct firn_catalog_kind *kind;
+    const struct firn_catalog_config *config;
+    struct firn_store *store;
+    struct firn_arena arena; /* lives until close */
+    void *state;             /* the kind's own */
+};
+
+/* One attempt: checks `requirements` (JSON array) against the current metadata, applies `updates`, swaps. On success
+ * `table` is brought to the new metadata, and metadata files cut off the log are deleted when
+ * write.metadata.delete-after-commit.enabled says so. CONFLICT: a requirement failed or the swap lost; refresh and
+ * decide again. UNKNOWN only after the status check (commit.status-check.*) could not settle it. */
+FIRN_CHECKED firn_status firn_catalog_commit(struct firn_op *op, struct firn_table *table, const json_t *requirements,
+                                             const json_t *updates);
+/* Loads the table's current metadata again. */
+FIRN_CHECKED firn_status firn_table_refresh(struct firn_op *op, struct firn_table *table);
+/* Creates a table from schema, spec and properties (all REST JSON; spec and order may be NULL: unpartitioned,
+ * unsorted). EXISTS. Format version from the property "format-version", else 2. New tables store
+ * write.parquet.compression-codec=zstd unless given. */
+FIRN_CHECKED firn_status firn_catalog_create_table(struct firn_op *op, struct firn_catalog *catalog,
+                                                   struct firn_text identifier, const json_t *schema,
+                                                   const json_t *spec, const json_t *sort_order,
+                                                   const json_t *properties, struct firn_table *out);
+
+/* commit.retry.* of a table. */
+struct firn_retry_policy {
+    int32_t retries;
+    int64_t wait_ms_min, wait_ms_max, total_ms_max;
+};
+FIRN_CHECKED firn_status firn_retry_policy_of(struct firn_op *op, const struct firn_metadata *metadata,
+                                              struct firn_retry_policy *out);
+/* Sleeps before attempt `attempt` + 1 (attempt counts from 1). False when the policy says to give up. `started_ms` is
+ * monotonic. */
+bool firn_retry_wait(struct firn_op *op, const struct firn_retry_policy *policy, int32_t attempt, int64_t started_ms);
+
+#endif

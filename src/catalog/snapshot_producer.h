@@ -1,0 +1,53 @@
+/* New snapshots: append, replace, delete, with conflict validation, manifest filtering and merging, summaries, and the
+ * commit loop. Reference: procedures.md, 3; Iceberg spec, "Snapshots", "Commit Conflict Resolution and Retry".
+ *
+ * Invariants
+ *  (1) Every file of the change is durable before the first attempt; manifests and lists before the swap.
+ *  (2) After a definite failure, the manifests and lists this producer wrote are removed; data files are the caller's.
+ *  (3) After UNKNOWN nothing is removed.
+ *  (4) Live entries of other writers are never dropped: only the files named for removal leave, plus delete files that
+ *      can no longer apply to any live data file. */
+#ifndef FIRN_CATALOG_SNAPSHOT_PRODUCER_H
+#define FIRN_CATALOG_SNAPSHOT_PRODUCER_H
+
+#include "base/pool.h"
+#include "catalog/catalog.h"
+#include "table/manifest.h"
+
+/* What one snapshot changes. */
+struct firn_snapshot_change {
+    struct firn_text operation; /* "append", "replace", "overwrite", "delete" */
+    struct firn_text branch;    /* "main" */
+    const struct firn_data_file *added;
+    uint32_t added_count;
+    int64_t added_sequence_number; /* pinned data sequence number of all added files; FIRN_ABSENT: inherit */
+    const struct firn_data_file *added_deletes;   /* delete files; for later procedures */
+    const int64_t *added_delete_sequence_numbers; /* one each, FIRN_ABSENT: inherit; NULL: all inherit */
+    uint32_t added_delete_count;
+    const struct firn_data_file *removed; /* data files, by path */
+    uint32_t removed_count;
+    const struct firn_data_file *removed_deletes; /* delete files, by (path, content offset, content size) */
+    uint32_t removed_delete_count;
+    int64_t base_snapshot_id; /* what the change was planned on; FIRN_NO_SNAPSHOT skips conflict validation */
+    bool fast_append;         /* append without merging manifests */
+    const struct firn_text (*properties)[2]; /* extra summary entries: key, value */
+    uint32_t property_count;
+    bool stage_only; /* add the snapshot, leave the ref alone (write-audit-publish) */
+};
+
+struct firn_snapshot_result {
+    int64_t snapshot_id;
+    int64_t sequence_number;
+    int32_t attempts;
+    uint64_t removed_delete_files; /* delete entries dropped by this commit, asked for or not */
+};
+
+/* Commits the change with retries (commit.retry.*). Validation against what was committed since `base_snapshot_id`:
+ * a removed data file that is gone, or new position deletes or vectors on one, or (unless the sequence number is
+ * pinned) new equality deletes, are CONFLICT with a text that says which file; such a conflict is final, as is
+ * added-records > deleted-records for "replace". `table` holds the new metadata afterwards. */
+FIRN_CHECKED firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                              const struct firn_snapshot_change *change,
+                                              struct firn_snapshot_result *out);
+
+#endif

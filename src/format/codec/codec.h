@@ -1,0 +1,49 @@
+/* Compression behind one table: what Parquet pages, Avro blocks and metadata files use.
+ *
+ * Decompression checks every size that the caller states; a codec never writes past it. Contexts are kept per
+ * firn_codec_context, which belongs to one thread at a time. */
+#ifndef FIRN_FORMAT_CODEC_H
+#define FIRN_FORMAT_CODEC_H
+
+#include "base/buffer.h"
+
+enum firn_codec {
+    FIRN_CODEC_NONE,
+    FIRN_CODEC_SNAPPY,
+    FIRN_CODEC_GZIP, /* gzip members, several allowed; the reader also takes zlib and raw deflate */
+    FIRN_CODEC_BROTLI,
+    FIRN_CODEC_LZ4_HADOOP, /* Parquet codec LZ4: Hadoop framing; the reader also takes a raw block or an LZ4 frame */
+    FIRN_CODEC_ZSTD,
+    FIRN_CODEC_LZ4_RAW,
+    FIRN_CODEC_DEFLATE, /* Avro: raw deflate without a header */
+    FIRN_CODEC_COUNT
+};
+
+/* "none", "snappy", ... for people. */
+const char *firn_codec_name(enum firn_codec codec);
+/* Names of the write.parquet.compression-codec property: uncompressed, snappy, gzip, zstd, lz4 (LZ4_RAW), brotli; any
+ * case. False for others. */
+bool firn_codec_of_name(struct firn_text name, enum firn_codec *out);
+
+struct firn_codec_context; /* compressor and decompressor states, made when first used */
+FIRN_CHECKED firn_status firn_codec_context_open(struct firn_op *op, struct firn_codec_context **out);
+void firn_codec_context_close(struct firn_codec_context *context);
+
+/* The level that stands for "the codec's own default". */
+#define FIRN_CODEC_LEVEL_DEFAULT INT32_MIN
+
+/* Appends the compressed form of `in` to `out`. Levels outside the codec's range are clamped; codecs without levels
+ * ignore them. */
+FIRN_CHECKED firn_status firn_codec_compress(struct firn_op *op, struct firn_codec_context *context,
+                                             enum firn_codec codec, int32_t level, struct firn_bytes in,
+                                             struct firn_buffer *out);
+/* Decompresses `in` to exactly `len` bytes at `out`. Fails: CORRUPT when the data is broken or of another length. */
+FIRN_CHECKED firn_status firn_codec_decompress(struct firn_op *op, struct firn_codec_context *context,
+                                               enum firn_codec codec, struct firn_bytes in, uint8_t *out, size_t len);
+/* Decompresses a block whose length is not recorded (Avro deflate, snappy, zstd; gzip metadata files), appending to
+ * `out`; at most `size_max` bytes, LIMIT beyond. Works for SNAPPY, GZIP, ZSTD, DEFLATE and NONE. */
+FIRN_CHECKED firn_status firn_codec_decompress_unsized(struct firn_op *op, struct firn_codec_context *context,
+                                                       enum firn_codec codec, struct firn_bytes in, size_t size_max,
+                                                       struct firn_buffer *out);
+
+#endif

@@ -1,0 +1,34 @@
+/* Decoding a column chunk, page by page, into vectors.
+ *
+ * The caller fetches the chunk's bytes (firn_column_chunk_range) and keeps them until the reader is closed. All
+ * encodings, both page versions, all codecs. Every length and index is checked; broken input is CORRUPT with the column
+ * and page named, and never reads or writes out of bounds. Encrypted chunks are UNSUPPORTED. */
+#ifndef FIRN_FORMAT_PARQUET_READER_H
+#define FIRN_FORMAT_PARQUET_READER_H
+
+#include "format/parquet/page.h"
+#include "format/parquet/vector.h"
+
+struct firn_chunk_reader;
+
+struct firn_chunk_reader_options {
+    bool crc_check;       /* compare page CRCs where present */
+    bool keep_dictionary; /* give dictionary pages' values as indices instead of materialised values */
+};
+
+/* `leaf` and `chunk` come from the same footer; `bytes` is exactly the chunk's range. Borrows all three. `row_count` is
+ * the row group's: a chunk whose pages hold another number of rows is CORRUPT when its last page was read. */
+FIRN_CHECKED firn_status firn_chunk_reader_open(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                                const struct firn_column_chunk *chunk, int64_t row_count,
+                                                struct firn_bytes bytes, struct firn_chunk_reader_options options,
+                                                struct firn_chunk_reader **out);
+/* Decodes the next data page. `*has_page` is false after the last one. The vector is valid until the next call or
+ * close; its dictionary until close. A row of a nested column may continue in the next page (v1): such a page begins
+ * with rep > 0. Pages of more than FIRN_PAGE_BYTES_MAX are LIMIT. */
+FIRN_CHECKED firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                struct firn_vector *out, bool *has_page);
+void firn_chunk_reader_close(struct firn_chunk_reader *reader);
+
+#define FIRN_PAGE_BYTES_MAX (INT64_C(1) << 30)
+
+#endif

@@ -1,0 +1,77 @@
+/* Encoding: vectors into pages, pages into column chunks, chunks into row groups and a file.
+ *
+ * Page first: a chunk is a run of finished pages plus what was learned about them, so a chunk can as well be made of
+ * pages copied from elsewhere. Columns are independent: many chunk writers may work at once, each on its own thread;
+ * the file writer then takes finished chunks in schema order. */
+#ifndef FIRN_FORMAT_PARQUET_WRITER_H
+#define FIRN_FORMAT_PARQUET_WRITER_H
+
+#include "base/hash.h"
+#include "format/parquet/page.h"
+#include "format/parquet/vector.h"
+
+struct firn_chunk_options {
+    enum firn_codec codec;
+    int32_t codec_level;          /* FIRN_CODEC_LEVEL_DEFAULT */
+    int32_t page_bytes_max;       /* write.parquet.page-size-bytes: uncompressed, checked per batch */
+    int32_t page_rows_max;        /* write.parquet.page-row-limit */
+    int32_t dictionary_bytes_max; /* write.parquet.dict-size-bytes: plain size of the dictionary before fall-back */
+    bool dictionary;              /* try one */
+    bool page_v2;                 /* write.parquet.page-version v2 */
+    bool statistics;              /* chunk statistics and page indexes */
+};
+/* Iceberg's defaults: zstd, 1 MiB, 20000 rows, 2 MiB, dictionary, v1, statistics. */
+struct firn_chunk_options firn_chunk_options_default(void);
+
+/* What a chunk's values were; bounds are whole, not truncated. Bytes live in the encoded chunk. */
+struct firn_chunk_metrics {
+    int64_t value_count;        /* slots, nulls included */
+    int64_t null_count;         /* slots with def < def_max */
+    int64_t nan_count;          /* FLOAT, DOUBLE and FLOAT16; else 0 */
+    bool has_bounds;            /* false when there is no value but nulls and NaN, and for INT96 and unordered types */
+    struct firn_bytes min, max; /* PLAIN without length prefix; in the type's logical order (unsigned bytes for strings
+                                   and binary, signed big-endian for decimals, -0.0 before +0.0 for floats) */
+};
+
+struct firn_encoded_chunk {
+    struct firn_buffer bytes;              /* pages, dictionary page first */
+    struct firn_column_chunk metadata;     /* offsets relative to the first byte; the file writer moves them */
+    struct firn_column_index column_index; /* page_count 0: none (statistics off, or unordered type) */
+    struct firn_offset_index offset_index; /* offsets relative to the first byte */
+    struct firn_chunk_metrics metrics;
+    struct firn_arena arena; /* owns everything the structs above point to */
+    int64_t row_count;
+};
+void firn_encoded_chunk_done(struct firn_encoded_chunk *chunk);
+
+struct firn_chunk_writer;
+/* `leaf` is of the output schema; borrowed. */
+FIRN_CHECKED firn_status firn_chunk_writer_open(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                                const struct firn_chunk_options *options,
+                                                struct firn_chunk_writer **out);
+/* Takes a vector of the leaf's type (levels of the leaf's maxima); values may be materialised or dictionary indices.
+ * Copies what it needs. Pages break only where a row begins. */
+FIRN_CHECKED firn_status firn_chunk_writer_append(struct firn_op *op, struct firn_chunk_writer *writer,
+                                                  const struct firn_vector *vector);
+/* Bytes that finishing now would give, roughly: encoded pages plus what is buffered. */
+uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer);
+/* Ends the chunk. `out` belongs to the caller (firn_encoded_chunk_done). The writer must still be closed. */
+FIRN_CHECKED firn_status firn_chunk_writer_finish(struct firn_op *op, struct firn_chunk_writer *writer,
+                                                  struct firn_encoded_chunk *out);
+void firn_chunk_writer_close(struct firn_chunk_writer *writer);
+
+struct firn_parquet_writer;
+/* Begins a file: writes the magic. `schema` is a finished footer whose root, leaves and key_values are used (copied by
+ * reference: keep them until finish). `created_by` as "firn version 0.1.0". */
+FIRN_CHECKED firn_status firn_parquet_writer_open(struct firn_op *op, const struct firn_footer *schema,
+                                                  struct firn_sink *sink, struct firn_parquet_writer **out);
+/* Appends a row group of chunks in leaf order, all with `row_count` rows. Frees each chunk's page bytes once written,
+ * keeps its indexes until finish. */
+FIRN_CHECKED firn_status firn_parquet_writer_add(struct firn_op *op, struct firn_parquet_writer *writer,
+                                                 struct firn_encoded_chunk *chunks, int64_t row_count);
+/* Writes page indexes and the footer. The footer written is given back in op->arena. */
+FIRN_CHECKED firn_status firn_parquet_writer_finish(struct firn_op *op, struct firn_parquet_writer *writer,
+                                                    struct firn_footer **out);
+void firn_parquet_writer_close(struct firn_parquet_writer *writer);
+
+#endif

@@ -1,0 +1,100 @@
+/* Objects by path: one interface over local files, memory and (later) object stores.
+ *
+ * A location is what metadata records: "file:/x", "file:///x", "/x", a relative path, "s3://bucket/key". A store is
+ * opened once per command and routes by scheme; `relocate` rules map recorded prefixes to where the bytes lie (the
+ * --relocate option), for reading and writing alike. The store does not know what is in its objects. Thread-safe.
+ *
+ * Invariants
+ *  (1) An object becomes visible under its path only when firn_store_writer_finish returned FIRN_OK, and is whole then.
+ *  (2) firn_store_writer_close before finish leaves nothing behind, not even a temporary file.
+ *  (3) Only firn_store_delete and a failed write remove anything. */
+#ifndef FIRN_STORE_STORE_H
+#define FIRN_STORE_STORE_H
+
+#include "base/buffer.h"
+#include "base/sink.h"
+#include "firn/op.h"
+
+struct firn_store;
+
+/* `from` is a prefix of recorded locations, `to` what replaces it; the longest matching `from` wins and matches only on
+ * a path boundary. */
+struct firn_relocation {
+    struct firn_text from;
+    struct firn_text to;
+};
+
+struct firn_store_config {
+    const struct firn_relocation *relocations;
+    size_t relocation_count;
+};
+
+/* A store that serves local paths; other schemes fail with UNSUPPORTED naming the scheme. Closed by the caller. */
+FIRN_CHECKED firn_status firn_store_open(struct firn_op *op, const struct firn_store_config *config,
+                                         struct firn_store **out);
+/* An empty store in memory that accepts any location, for tests. */
+FIRN_CHECKED firn_status firn_store_open_memory(struct firn_op *op, struct firn_store **out);
+void firn_store_close(struct firn_store *store);
+
+struct firn_store_stat {
+    uint64_t size;       /* bytes */
+    int64_t modified_ms; /* epoch, UTC; INT64_MAX when the store cannot say */
+};
+/* Fails: NOT_FOUND. */
+FIRN_CHECKED firn_status firn_store_stat(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                         struct firn_store_stat *out);
+
+/* Reads a whole object into `out` (replacing its content). `size_max` bounds it; LIMIT beyond. */
+FIRN_CHECKED firn_status firn_store_read(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                         uint64_t size_max, struct firn_buffer *out);
+
+/* An object opened for range reads. */
+struct firn_object;
+FIRN_CHECKED firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                          struct firn_object **out);
+void firn_object_close(struct firn_object *object);
+uint64_t firn_object_size(const struct firn_object *object);
+struct firn_text firn_object_location(const struct firn_object *object);
+/* Fills `out` with bytes [offset, offset + len). Reading past the end is CORRUPT ("file ends at ..."). Thread-safe. */
+FIRN_CHECKED firn_status firn_object_read(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len,
+                                          uint8_t *out);
+
+/* A new object. `exclusive` makes finish fail with EXISTS when the path is taken; without it the path is replaced
+ * atomically. Parent folders are made as needed. */
+struct firn_store_writer;
+FIRN_CHECKED firn_status firn_store_write(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                          bool exclusive, struct firn_store_writer **out);
+/* Where the content goes. */
+struct firn_sink *firn_store_writer_sink(struct firn_store_writer *writer);
+/* Makes the object visible and durable (fsync of file and folder). The writer is closed, also after a failure. */
+FIRN_CHECKED firn_status firn_store_writer_finish(struct firn_op *op, struct firn_store_writer *writer);
+/* Discards; NULL is fine. */
+void firn_store_writer_close(struct firn_store_writer *writer);
+/* Writes a whole small object. */
+FIRN_CHECKED firn_status firn_store_put(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                        bool exclusive, struct firn_bytes content);
+
+struct firn_store_entry {
+    struct firn_text location; /* as `prefix` was spelled, plus the rest; lives until the callback returns */
+    uint64_t size;
+    int64_t modified_ms;
+};
+typedef firn_status firn_store_visit(struct firn_op *op, void *context, const struct firn_store_entry *entry);
+/* Calls `visit` for every object below the folder `prefix`, in no particular order, hidden ones too. A folder that does
+ * not exist has none. `recursive` false lists only the folder itself. */
+FIRN_CHECKED firn_status firn_store_list(struct firn_op *op, struct firn_store *store, struct firn_text prefix,
+                                         bool recursive, firn_store_visit *visit, void *context);
+
+/* Deletes objects; those that are absent count as deleted. `failed_count` (may be NULL) receives how many are still
+ * there; each is logged. Fails only when nothing could be tried. */
+FIRN_CHECKED firn_status firn_store_delete(struct firn_op *op, struct firn_store *store,
+                                           const struct firn_text *locations, size_t count, size_t *failed_count);
+
+/* Where a location really lies after relocation, as a local path, or UNSUPPORTED. For messages and for locks. */
+FIRN_CHECKED firn_status firn_store_local_path(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                               struct firn_text *out);
+
+/* `folder` and `name` joined by exactly one '/'. */
+struct firn_text firn_location_join(struct firn_arena *arena, struct firn_text folder, struct firn_text name);
+
+#endif

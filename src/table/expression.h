@@ -1,0 +1,56 @@
+/* Predicates over a table's columns: parsed from Spark's grammar, bound to a schema, projected through partition
+ * transforms, and tested against partitions, manifest summaries and file metrics.
+ * Iceberg spec, "Scan Planning"; reference: procedures.md, 1 (`where`). */
+#ifndef FIRN_TABLE_EXPRESSION_H
+#define FIRN_TABLE_EXPRESSION_H
+
+#include "table/manifest.h"
+
+enum firn_predicate_op {
+    FIRN_PRED_TRUE,
+    FIRN_PRED_FALSE,
+    FIRN_PRED_AND,
+    FIRN_PRED_OR,
+    FIRN_PRED_EQ,
+    FIRN_PRED_NOT_EQ,
+    FIRN_PRED_LT,
+    FIRN_PRED_LT_EQ,
+    FIRN_PRED_GT,
+    FIRN_PRED_GT_EQ,
+    FIRN_PRED_IN,
+    FIRN_PRED_NOT_IN,
+    FIRN_PRED_IS_NULL,
+    FIRN_PRED_NOT_NULL,
+    FIRN_PRED_IS_NAN,
+    FIRN_PRED_NOT_NAN,
+    FIRN_PRED_STARTS_WITH,
+    FIRN_PRED_NOT_STARTS_WITH
+};
+
+/* A bound predicate; NOT is pushed down to the leaves. */
+struct firn_predicate {
+    enum firn_predicate_op op;
+    const struct firn_predicate *left, *right; /* AND, OR */
+    const struct firn_field *field;            /* leaves; a primitive column, nested in structs or not */
+    struct firn_value *values;                 /* one; several for IN and NOT IN; of the field's type */
+    uint32_t value_count;
+};
+
+/* Parses and binds a WHERE text: comparison (=, ==, <>, !=, <, <=, >, >=, <=>), IN, NOT IN, BETWEEN, IS [NOT] NULL,
+ * LIKE 'x%' (a prefix, or no wildcard), AND, OR, NOT, parentheses, TRUE, FALSE, identifiers (dotted, back-quoted),
+ * numbers, strings ('it''s', "x", \' escapes), TRUE/FALSE, DATE '...', TIMESTAMP '...', X'...' ; a literal on either
+ * side; a bare string compared with a date or timestamp is cast. Column names match without case. USAGE with the
+ * position for anything else, naming what is wrong: unknown column, nested or unsupported type, value that does not
+ * fit. */
+FIRN_CHECKED firn_status firn_predicate_parse(struct firn_op *op, struct firn_text text,
+                                              const struct firn_schema *schema, const struct firn_predicate **out);
+struct firn_text firn_predicate_text(struct firn_arena *arena, const struct firn_predicate *predicate);
+
+/* Inclusive tests: false only when no row can match. `types` are the spec's (firn_partition_types). */
+bool firn_predicate_manifest_may_match(const struct firn_predicate *predicate, const struct firn_partition_spec *spec,
+                                       const struct firn_type *types, const struct firn_manifest_file *manifest);
+bool firn_predicate_partition_may_match(const struct firn_predicate *predicate, const struct firn_partition_spec *spec,
+                                        const struct firn_type *types, const struct firn_partition *partition);
+bool firn_predicate_file_may_match(const struct firn_predicate *predicate, const struct firn_data_file *file);
+
+#endif

@@ -1,0 +1,101 @@
+/* Transforms, partition specs, partition tuples and sort orders.
+ * Iceberg spec, "Partitioning", "Partition Transforms", "Sorting", "Appendix B: 32-bit Hash Requirements". */
+#ifndef FIRN_TABLE_PARTITION_H
+#define FIRN_TABLE_PARTITION_H
+
+#include "table/value.h"
+
+enum firn_transform_id {
+    FIRN_TRANSFORM_IDENTITY,
+    FIRN_TRANSFORM_BUCKET,
+    FIRN_TRANSFORM_TRUNCATE,
+    FIRN_TRANSFORM_YEAR,
+    FIRN_TRANSFORM_MONTH,
+    FIRN_TRANSFORM_DAY,
+    FIRN_TRANSFORM_HOUR,
+    FIRN_TRANSFORM_VOID,
+    FIRN_TRANSFORM_UNKNOWN /* kept as text; cannot be applied or pruned with */
+};
+
+struct firn_transform {
+    enum firn_transform_id id;
+    int32_t width;         /* BUCKET: buckets; TRUNCATE: width */
+    struct firn_text text; /* as written: "bucket[16]" */
+};
+
+/* Any text; what is not known becomes UNKNOWN. */
+struct firn_transform firn_transform_parse(struct firn_arena *arena, struct firn_text text);
+/* Whether the transform takes values of the type (spec table). */
+bool firn_transform_accepts(const struct firn_transform *transform, const struct firn_type *source);
+/* The type of the result; of UNKNOWN: string. */
+struct firn_type firn_transform_result(const struct firn_transform *transform, const struct firn_type *source);
+/* Applies it. Result bytes of truncate borrow from the source. UNSUPPORTED for UNKNOWN or a type it does not take. */
+FIRN_CHECKED firn_status firn_transform_apply(struct firn_op *op, const struct firn_transform *transform,
+                                              const struct firn_type *source, const struct firn_value *value,
+                                              struct firn_value *out);
+/* The murmur3 (x86, 32 bit, seed 0) hash that bucket uses, before the modulo. */
+int32_t firn_bucket_hash(const struct firn_type *type, const struct firn_value *value);
+/* murmur3_32 over bytes, seed 0. */
+uint32_t firn_murmur3_32(struct firn_bytes bytes);
+/* The result as it stands in a path or for people: "2017-11", "7", "null" (not URL-encoded). */
+struct firn_text firn_transform_human(struct firn_arena *arena, const struct firn_transform *transform,
+                                      const struct firn_type *result_type, const struct firn_value *value);
+
+struct firn_partition_field {
+    int32_t *source_ids; /* one, or several in v3 */
+    uint32_t source_count;
+    int32_t field_id;
+    struct firn_text name;
+    struct firn_transform transform;
+};
+
+struct firn_partition_spec {
+    int32_t id;
+    struct firn_partition_field *fields;
+    uint32_t field_count;
+};
+
+/* A spec object, or in v1 a bare array of fields (`id` is then the spec id). Missing field ids are assigned from 1000.
+ */
+FIRN_CHECKED firn_status firn_partition_spec_parse(struct firn_op *op, const json_t *json, int32_t id,
+                                                   struct firn_partition_spec *out);
+/* The spec object; firn_partition_fields_json gives the array of fields (manifest header). New references. */
+json_t *firn_partition_spec_json(const struct firn_partition_spec *spec);
+json_t *firn_partition_fields_json(const struct firn_partition_spec *spec);
+/* No field but void ones. */
+bool firn_partition_spec_is_unpartitioned(const struct firn_partition_spec *spec);
+/* Result type of each field, in op->arena, given the schemas of the table (newest first): the source is looked up in
+ * each; a source that none has gives UNKNOWN type. */
+FIRN_CHECKED firn_status firn_partition_types(struct firn_op *op, const struct firn_partition_spec *spec,
+                                              const struct firn_schema *const *schemas, size_t schema_count,
+                                              struct firn_type **out);
+
+/* A tuple: one value for each field of its spec, typed by firn_partition_types. */
+struct firn_partition {
+    struct firn_value *values;
+    uint32_t count;
+};
+bool firn_partition_same(const struct firn_partition *a, const struct firn_partition *b);
+/* Appends a canonical key: equal keys for equal tuples of the same spec. */
+FIRN_CHECKED firn_status firn_partition_key(struct firn_op *op, const struct firn_partition *partition,
+                                            struct firn_buffer *out);
+/* "day=2024-01-01/bucket=3", names and values URL-encoded as HTML forms; empty when unpartitioned. */
+struct firn_text firn_partition_path(struct firn_arena *arena, const struct firn_partition_spec *spec,
+                                     const struct firn_type *types, const struct firn_partition *partition);
+
+struct firn_sort_field {
+    int32_t *source_ids;
+    uint32_t source_count;
+    struct firn_transform transform;
+    bool descending;
+    bool nulls_last;
+};
+struct firn_sort_order {
+    int32_t id;
+    struct firn_sort_field *fields;
+    uint32_t field_count;
+};
+FIRN_CHECKED firn_status firn_sort_order_parse(struct firn_op *op, const json_t *json, struct firn_sort_order *out);
+json_t *firn_sort_order_json(const struct firn_sort_order *order);
+
+#endif
