@@ -102,6 +102,8 @@ struct firn_parquet_statistics {
     struct firn_bytes min_legacy, max_legacy; /* the deprecated min/max: signed bytewise order, rarely to be trusted */
     bool has_null_count, has_distinct_count;
     int64_t null_count, distinct_count;
+    bool has_nan_count; /* FLOAT, DOUBLE and FLOAT16 only */
+    int64_t nan_count;
     bool has_min_exact, has_max_exact;
     bool min_exact, max_exact;
 };
@@ -207,7 +209,7 @@ struct firn_column_index {
     bool *null_pages;
     struct firn_bytes *min_values, *max_values;
     enum firn_boundary_order boundary_order;
-    int64_t *null_counts;                     /* NULL when absent */
+    int64_t *null_counts, *nan_counts;        /* NULL when absent */
     int64_t *rep_histograms, *def_histograms; /* NULL when absent; page after page */
 };
 FIRN_CHECKED firn_status firn_offset_index_parse(struct firn_op *op, struct firn_bytes bytes,

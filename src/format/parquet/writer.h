@@ -28,7 +28,8 @@ struct firn_chunk_metrics {
     int64_t value_count;        /* slots, nulls included */
     int64_t null_count;         /* slots with def < def_max */
     int64_t nan_count;          /* FLOAT, DOUBLE and FLOAT16; else 0 */
-    bool has_bounds;            /* false when there is no value but nulls and NaN, and for INT96 and unordered types */
+    bool has_bounds;            /* false when there is no value but nulls and NaN, for INT96 and unordered types, and
+                                   when statistics are off */
     struct firn_bytes min, max; /* PLAIN without length prefix; in the type's logical order (unsigned bytes for strings
                                    and binary, signed big-endian for decimals, -0.0 before +0.0 for floats) */
 };
