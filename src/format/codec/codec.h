@@ -21,8 +21,8 @@ enum firn_codec {
 
 /* "none", "snappy", ... for people. */
 const char *firn_codec_name(enum firn_codec codec);
-/* Names of the write.parquet.compression-codec property: uncompressed, snappy, gzip, zstd, lz4 (LZ4_RAW), brotli; any
- * case. False for others. */
+/* Names of the write.parquet.compression-codec property: uncompressed (also none), snappy, gzip, zstd, lz4 or lz4_raw
+ * (LZ4_RAW), brotli; any case. False for others. */
 bool firn_codec_of_name(struct firn_text name, enum firn_codec *out);
 
 struct firn_codec_context; /* compressor and decompressor states, made when first used */
@@ -40,6 +40,9 @@ FIRN_CHECKED firn_status firn_codec_compress(struct firn_op *op, struct firn_cod
 /* Decompresses `in` to exactly `len` bytes at `out`. Fails: CORRUPT when the data is broken or of another length. */
 FIRN_CHECKED firn_status firn_codec_decompress(struct firn_op *op, struct firn_codec_context *context,
                                                enum firn_codec codec, struct firn_bytes in, uint8_t *out, size_t len);
+/* False when `in` cannot expand to `len` bytes, by the codec's greatest ratio or its own header. To be asked before
+ * memory is taken for a length that only a file announces; true proves nothing. */
+bool firn_codec_length_plausible(enum firn_codec codec, struct firn_bytes in, size_t len);
 /* Decompresses a block whose length is not recorded (Avro deflate, snappy, zstd; gzip metadata files), appending to
  * `out`; at most `size_max` bytes, LIMIT beyond. Works for SNAPPY, GZIP, ZSTD, DEFLATE and NONE. */
 FIRN_CHECKED firn_status firn_codec_decompress_unsized(struct firn_op *op, struct firn_codec_context *context,

@@ -1,0 +1,95 @@
+/* Zstandard (RFC 8878), with states kept in the context. */
+#include "base/math.h"
+#include "format/codec/codec_internal.h"
+
+#include <zstd.h>
+
+void firn_zstd_context_done(struct firn_codec_context *context)
+{
+    ZSTD_freeCCtx(context->zstd_compressor);
+    ZSTD_freeDCtx(context->zstd_decompressor);
+}
+
+static firn_status get_decompressor(struct firn_op *op, struct firn_codec_context *context, ZSTD_DCtx **out)
+{
+    if (!context->zstd_decompressor)
+        context->zstd_decompressor = ZSTD_createDCtx();
+    *out = context->zstd_decompressor;
+    return *out ? FIRN_OK : firn_codec_fail_memory(op, "zstd");
+}
+
+firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+                               struct firn_bytes in, struct firn_buffer *out)
+{
+    if (!context->zstd_compressor)
+        context->zstd_compressor = ZSTD_createCCtx();
+    if (!context->zstd_compressor)
+        return firn_codec_fail_memory(op, "zstd");
+
+    int clamped = level == FIRN_CODEC_LEVEL_DEFAULT ? ZSTD_defaultCLevel() : level;
+    clamped = FIRN_MIN(FIRN_MAX(clamped, ZSTD_minCLevel()), ZSTD_maxCLevel());
+    size_t capacity = ZSTD_compressBound(in.len);
+    size_t start = out->len;
+    uint8_t *at;
+    FIRN_TRY(firn_buffer_extend(op, out, capacity, &at));
+    size_t len = ZSTD_compressCCtx(context->zstd_compressor, at, capacity, in.data, in.len, clamped);
+    if (ZSTD_isError(len))
+        return firn_fail(op, FIRN_SYSTEM, "zstd cannot compress %zu bytes: %s", in.len, ZSTD_getErrorName(len));
+    out->len = start + len;
+    return FIRN_OK;
+}
+
+bool firn_zstd_length_plausible(struct firn_bytes in, size_t len)
+{
+    unsigned long long recorded = ZSTD_getFrameContentSize(in.data, in.len);
+    return recorded == ZSTD_CONTENTSIZE_UNKNOWN || recorded <= len;
+}
+
+firn_status firn_zstd_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+                                 uint8_t *out, size_t len)
+{
+    ZSTD_DCtx *state;
+    FIRN_TRY(get_decompressor(op, context, &state));
+    size_t got = ZSTD_decompressDCtx(state, out, len, in.data, in.len);
+    if (ZSTD_isError(got))
+        return firn_codec_fail_broken(op, "zstd", ZSTD_getErrorName(got));
+    return got == len ? FIRN_OK : firn_codec_fail_length(op, "zstd", got, len);
+}
+
+/* Takes one turn of the stream into at least `room` fresh bytes of `out`. */
+static firn_status stream_once(struct firn_op *op, ZSTD_DCtx *state, ZSTD_inBuffer *from, size_t room,
+                               struct firn_buffer *out, size_t *left)
+{
+    uint8_t *at;
+    size_t start = out->len;
+    FIRN_TRY(firn_buffer_extend(op, out, room, &at));
+    ZSTD_outBuffer to = { .dst = at, .size = room };
+    *left = ZSTD_decompressStream(state, &to, from);
+    out->len = start + to.pos;
+    if (ZSTD_isError(*left))
+        return firn_codec_fail_broken(op, "zstd", ZSTD_getErrorName(*left));
+    if (to.pos == 0 && from->pos == from->size && *left > 0)
+        return firn_codec_fail_broken(op, "zstd", "it ends within a frame");
+    return FIRN_OK;
+}
+
+firn_status firn_zstd_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+                              size_t size_max, struct firn_buffer *out)
+{
+    ZSTD_DCtx *state;
+    FIRN_TRY(get_decompressor(op, context, &state));
+    ZSTD_DCtx_reset(state, ZSTD_reset_session_only);
+
+    size_t start = out->len;
+    unsigned long long recorded = ZSTD_getFrameContentSize(in.data, in.len);
+    size_t room = recorded > 0 && recorded < size_max ? (size_t)recorded + 1 : ZSTD_DStreamOutSize();
+    room = FIRN_MIN(room, FIRN_MAX(in.len * 64, ZSTD_DStreamOutSize())); /* a header may lie about its content */
+    ZSTD_inBuffer from = { .src = in.data, .size = in.len };
+    size_t left = in.len > 0 ? 1 : 0;
+    while (left > 0 || from.pos < from.size) {
+        FIRN_TRY(stream_once(op, state, &from, room, out, &left));
+        if (out->len - start > size_max)
+            return firn_codec_fail_limit(op, "zstd", size_max);
+    }
+    return FIRN_OK;
+}

@@ -1,0 +1,145 @@
+/* Every codec: what was compressed comes back; wrong lengths and broken bytes are errors, never overruns. */
+#include "check.h"
+
+#include "base/math.h"
+#include "format/codec/codec.h"
+
+static struct firn_bytes sample(struct firn_op *op, size_t len)
+{
+    uint8_t *data = firn_arena_alloc(op->arena, len);
+    uint32_t state = 1;
+    for (size_t i = 0; i < len; i++) {
+        state = state * 1664525 + 1013904223;
+        data[i] = i % 64 < 40 ? (uint8_t) "firn is snow that lasts"[i % 23] : (uint8_t)(state >> 24);
+    }
+    return (struct firn_bytes){ data, len };
+}
+
+static struct firn_bytes compressed(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
+                                    struct firn_bytes in)
+{
+    struct firn_buffer *out = FIRN_NEW(op->arena, struct firn_buffer);
+    firn_buffer_defer(op->arena, out);
+    CHECK_OK(op, firn_codec_compress(op, context, codec, FIRN_CODEC_LEVEL_DEFAULT, in, out));
+    return firn_bytes_copy(op->arena, firn_buffer_bytes(out));
+}
+
+static void check_round_trip(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec, size_t len)
+{
+    struct firn_bytes in = sample(op, len);
+    struct firn_bytes packed = compressed(op, context, codec, in);
+    uint8_t *out = firn_arena_alloc(op->arena, len + 1);
+
+    CHECK(firn_codec_length_plausible(codec, packed, len), "%s %zu", firn_codec_name(codec), len);
+    CHECK_OK(op, firn_codec_decompress(op, context, codec, packed, out, len));
+    CHECK(memcmp(out, in.data, len) == 0, "%s %zu", firn_codec_name(codec), len);
+    CHECK_STATUS(op, FIRN_CORRUPT, firn_codec_decompress(op, context, codec, packed, out, len + 1));
+    if (len > 0) {
+        uint8_t *shorter = firn_arena_alloc(op->arena, len - 1);
+        CHECK_STATUS(op, FIRN_CORRUPT, firn_codec_decompress(op, context, codec, packed, shorter, len - 1));
+    }
+}
+
+static void test_round_trip(void **state)
+{
+    static const size_t lengths[] = { 0, 1, 7, 1000, 65536, 300000 };
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (unsigned codec = 0; codec < FIRN_CODEC_COUNT; codec++)
+        for (size_t i = 0; i < FIRN_COUNT_OF(lengths); i++)
+            check_round_trip(op, context, (enum firn_codec)codec, lengths[i]);
+    firn_codec_context_close(context);
+}
+
+static void test_unsized(void **state)
+{
+    static const enum firn_codec codecs[] = { FIRN_CODEC_NONE, FIRN_CODEC_SNAPPY, FIRN_CODEC_GZIP, FIRN_CODEC_ZSTD,
+                                              FIRN_CODEC_DEFLATE };
+    static const size_t lengths[] = { 1, 1000, 300000 };
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (size_t i = 0; i < FIRN_COUNT_OF(codecs) * FIRN_COUNT_OF(lengths); i++) {
+        enum firn_codec codec = codecs[i / FIRN_COUNT_OF(lengths)];
+        struct firn_bytes in = sample(op, lengths[i % FIRN_COUNT_OF(lengths)]);
+        struct firn_bytes packed = compressed(op, context, codec, in);
+        struct firn_buffer out = { 0 };
+        CHECK_OK(op, firn_buffer_append(op, &out, "kept", 4));
+        CHECK_OK(op, firn_codec_decompress_unsized(op, context, codec, packed, in.len, &out));
+        CHECK(out.len == in.len + 4 && memcmp(out.data, "kept", 4) == 0, "%s", firn_codec_name(codec));
+        CHECK(memcmp(out.data + 4, in.data, in.len) == 0, "%s", firn_codec_name(codec));
+        CHECK_STATUS(op, FIRN_LIMIT, firn_codec_decompress_unsized(op, context, codec, packed, in.len - 1, &out));
+        firn_buffer_done(&out);
+    }
+    firn_codec_context_close(context);
+}
+
+/* Cut anywhere and flipped anywhere: an error or some bytes, and nothing a sanitizer would report. */
+static void test_broken(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    struct firn_bytes in = sample(op, 500);
+    uint8_t *out = firn_arena_alloc(op->arena, in.len);
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (unsigned codec = 1; codec < FIRN_CODEC_COUNT; codec++) {
+        struct firn_bytes packed = compressed(op, context, (enum firn_codec)codec, in);
+        for (size_t i = 0; i < packed.len; i++) {
+            uint8_t *copy = malloc(packed.len);
+            memcpy(copy, packed.data, packed.len);
+            copy[i] ^= 0xff;
+            FIRN_IGNORE(firn_codec_decompress(op, context, (enum firn_codec)codec,
+                                              (struct firn_bytes){ copy, packed.len }, out, in.len),
+                        "any outcome will do");
+            FIRN_IGNORE(
+                firn_codec_decompress(op, context, (enum firn_codec)codec, (struct firn_bytes){ copy, i }, out, in.len),
+                "any outcome will do");
+            free(copy);
+        }
+    }
+    firn_codec_context_close(context);
+}
+
+/* What has been written under the names GZIP and LZ4. */
+static void test_other_framings(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    uint8_t out[20];
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+
+    struct firn_bytes in = { (const uint8_t *)"0123456789", 10 };
+    struct firn_bytes bare = compressed(op, context, FIRN_CODEC_DEFLATE, in);
+    CHECK_OK(op, firn_codec_decompress(op, context, FIRN_CODEC_GZIP, bare, out, 10));
+
+    struct firn_buffer members = { 0 };
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(op, firn_codec_compress(op, context, FIRN_CODEC_GZIP, 9, in, &members));
+    CHECK_OK(op, firn_codec_decompress(op, context, FIRN_CODEC_GZIP, firn_buffer_bytes(&members), out, 20));
+    CHECK(memcmp(out, "01234567890123456789", 20) == 0, "two members");
+    firn_buffer_done(&members);
+
+    struct firn_bytes block = compressed(op, context, FIRN_CODEC_LZ4_RAW, in);
+    CHECK_OK(op, firn_codec_decompress(op, context, FIRN_CODEC_LZ4_HADOOP, block, out, 10));
+    firn_codec_context_close(context);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    enum firn_codec codec;
+    CHECK(firn_codec_of_name(FIRN_TEXT("ZSTD"), &codec) && codec == FIRN_CODEC_ZSTD, "zstd");
+    CHECK(firn_codec_of_name(FIRN_TEXT("lz4"), &codec) && codec == FIRN_CODEC_LZ4_RAW, "lz4");
+    CHECK(firn_codec_of_name(FIRN_TEXT("Uncompressed"), &codec) && codec == FIRN_CODEC_NONE, "uncompressed");
+    CHECK(!firn_codec_of_name(FIRN_TEXT("lzo"), &codec), "lzo");
+    CHECK(!firn_codec_of_name(FIRN_TEXT("deflate"), &codec), "deflate");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_round_trip), TEST(test_unsized), TEST(test_broken), TEST(test_other_framings), TEST(test_names),
+    };
+    return cmocka_run_group_tests_name("codec", tests, NULL, NULL);
+}
