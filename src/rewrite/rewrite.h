@@ -32,6 +32,8 @@ struct firn_rewrite_bin {
 struct firn_rewrite_group {
     uint32_t index; /* in the plan; names output files */
     const struct firn_data_file *inputs;
+    const int64_t *input_sequence_numbers; /* data sequence number of each input; v3 row lineage needs them, v1 and v2
+                                              may leave them NULL */
     uint32_t input_count;
     const struct firn_rewrite_bin *bins;
     uint32_t bin_count;

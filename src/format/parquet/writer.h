@@ -19,6 +19,8 @@ struct firn_chunk_options {
     bool dictionary;              /* try one */
     bool page_v2;                 /* write.parquet.page-version v2 */
     bool statistics;              /* chunk statistics and page indexes */
+    struct firn_codec_context *codec_context; /* borrowed until close; NULL: the writer opens one of its own. Writers
+                                                 used by one thread at a time may share it */
 };
 /* Iceberg's defaults: zstd, 1 MiB, 20000 rows, 2 MiB, dictionary, v1, statistics. */
 struct firn_chunk_options firn_chunk_options_default(void);
