@@ -34,6 +34,9 @@ FIRN_CHECKED firn_status firn_config_parse_yaml(struct firn_op *op, struct firn_
  * "_" becomes "-", lower case) or PYICEBERG_DEFAULT_CATALOG. Others are ignored. Later wins. */
 FIRN_CHECKED firn_status firn_config_apply_variable(struct firn_op *op, struct firn_text name, struct firn_text value,
                                                     struct firn_config *config);
+/* Adds one catalog's properties to those already known under its name; later wins. Texts are copied. */
+FIRN_CHECKED firn_status firn_config_merge(struct firn_op *op, const struct firn_catalog_config *catalog,
+                                           struct firn_config *config);
 /* The property, or an empty text. */
 struct firn_text firn_catalog_property(const struct firn_catalog_config *config, const char *key);
 const struct firn_catalog_config *firn_config_find(const struct firn_config *config, struct firn_text name);
