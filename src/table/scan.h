@@ -5,6 +5,7 @@
 
 #include "base/pool.h"
 #include "store/store.h"
+#include "table/delete_index.h"
 #include "table/expression.h"
 
 /* The manifests of a snapshot: its manifest list, or the v1 embedded paths with what their headers tell. */
@@ -19,8 +20,7 @@ FIRN_CHECKED firn_status firn_manifest_read(struct firn_op *op, struct firn_stor
 /* A data file to scan, with the delete files that apply to it. */
 struct firn_scan_file {
     const struct firn_manifest_entry *entry;
-    const struct firn_manifest_entry **deletes; /* position, equality and vectors alike, in no particular order */
-    uint32_t delete_count;
+    struct firn_delete_match deletes;
 };
 
 struct firn_scan {
@@ -28,7 +28,7 @@ struct firn_scan {
     struct firn_manifest_list manifests;
     struct firn_scan_file *files; /* live data files that may match, in manifest order */
     uint32_t file_count;
-    const struct firn_manifest_entry **deletes; /* all live delete files */
+    const struct firn_manifest_entry **deletes; /* live delete files, but for manifests that `where` rules out */
     uint32_t delete_count;
 };
 
@@ -41,13 +41,5 @@ struct firn_scan_options {
 FIRN_CHECKED firn_status firn_scan_plan(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
                                         const struct firn_metadata *metadata, const struct firn_snapshot *snapshot,
                                         struct firn_scan_options options, struct firn_scan *out);
-
-/* Whether a live delete entry applies to a data file entry (spec rules; no file is opened; position deletes without
- * path information count as applying). */
-bool firn_delete_applies(const struct firn_metadata *metadata, const struct firn_manifest_entry *del,
-                         const struct firn_manifest_entry *data);
-/* A position delete that names exactly one data file: vector, referenced_data_file, or equal and complete path bounds.
- * Gives its path, or an empty text. */
-struct firn_text firn_delete_file_scope(const struct firn_data_file *file);
 
 #endif
