@@ -1,0 +1,201 @@
+/* Writing local files: a temporary file in the same folder, made durable, then given its name in one step.
+ *
+ * The name is taken by rename() where replacing is meant, and where it is not by renameat2(RENAME_NOREPLACE) or, on
+ * file systems that lack it, by link(), which never replace: invariant (1) of store.h, and what lets the filesystem
+ * catalog swap versions. A process killed in between leaves a file whose name begins with ".firn-", which nothing
+ * refers to. */
+#include "store/driver.h"
+
+#include "base/uuid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+struct local_writer {
+    struct firn_store_writer base;
+    struct firn_text path;
+    struct firn_text folder;
+    struct firn_text temporary;
+    int fd;
+    bool exclusive;
+    bool named;                /* the temporary name is gone */
+    struct firn_buffer buffer; /* at most BUFFER_BYTES not yet given to the system */
+    struct firn_arena arena;   /* holds the writer itself */
+};
+
+/* Folders are synced so that a name in them survives a loss of power. Not every file system can; such a one has its
+ * own way to keep names. */
+static firn_status sync_folder(struct firn_op *op, struct firn_text folder)
+{
+    int fd = open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return firn_fail_errno(op, errno, "cannot open folder '%.*s'", FIRN_FMT(folder));
+    int failed = fsync(fd) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;
+    close(fd);
+    return failed ? firn_fail_errno(op, failed, "cannot sync folder '%.*s'", FIRN_FMT(folder)) : FIRN_OK;
+}
+
+static struct firn_text folder_of(struct firn_arena *arena, struct firn_text path)
+{
+    struct firn_text copy = firn_text_copy(arena, path);
+    return firn_text_of(dirname((char *)(uintptr_t)copy.data)); /* dirname writes into the copy, which is ours */
+}
+
+/* Makes the missing folders from the outermost on, each one's name durable in its parent. */
+static firn_status make_folders(struct firn_op *op, struct firn_arena *arena, struct firn_text folder)
+{
+    FIRN_ARRAY(struct firn_text) missing = { 0 };
+    struct stat info;
+    while (stat(folder.data, &info) != 0 && errno == ENOENT) {
+        FIRN_PUSH(arena, &missing, folder);
+        folder = folder_of(arena, folder);
+    }
+    while (missing.count > 0) {
+        struct firn_text next = missing.items[--missing.count];
+        if (mkdir(next.data, 0777) != 0 && errno != EEXIST)
+            return firn_fail_errno(op, errno, "cannot make folder '%.*s'", FIRN_FMT(next));
+        FIRN_TRY(sync_folder(op, folder_of(arena, next)));
+    }
+    return FIRN_OK;
+}
+
+static firn_status give_to_system(struct firn_op *op, struct local_writer *writer, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t written = write(writer->fd, data, len);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return firn_fail_errno(op, errno, "cannot write '%.*s'", FIRN_FMT(writer->path));
+        data += written;
+        len -= (size_t)written;
+    }
+    return FIRN_OK;
+}
+
+static firn_status flush(struct firn_op *op, struct local_writer *writer)
+{
+    FIRN_TRY(give_to_system(op, writer, writer->buffer.data, writer->buffer.len));
+    firn_buffer_clear(&writer->buffer);
+    return FIRN_OK;
+}
+
+static firn_status local_sink_write(struct firn_op *op, void *context, struct firn_bytes bytes)
+{
+    struct local_writer *writer = context;
+    if (bytes.len > BUFFER_BYTES - writer->buffer.len)
+        FIRN_TRY(flush(op, writer));
+    if (bytes.len >= BUFFER_BYTES)
+        return give_to_system(op, writer, bytes.data, bytes.len);
+    return firn_buffer_append(op, &writer->buffer, bytes.data, bytes.len);
+}
+
+static firn_status taken(struct firn_op *op, const struct local_writer *writer)
+{
+    return firn_fail(op, FIRN_EXISTS, "'%.*s' exists already", FIRN_FMT(writer->path));
+}
+
+/* A network file system may report a failure although the link was made: the file's link count is the truth. */
+static firn_status take_name_by_link(struct firn_op *op, struct local_writer *writer)
+{
+    struct stat info;
+    if (link(writer->temporary.data, writer->path.data) != 0) {
+        int failed = errno;
+        if (fstat(writer->fd, &info) != 0 || info.st_nlink < 2)
+            return failed == EEXIST ? taken(op, writer)
+                                    : firn_fail_errno(op, failed, "cannot create '%.*s'", FIRN_FMT(writer->path));
+    }
+    unlink(writer->temporary.data); /* a left-over second name does no harm */
+    writer->named = true;
+    return FIRN_OK;
+}
+
+static firn_status take_name(struct firn_op *op, struct local_writer *writer)
+{
+    const char *from = writer->temporary.data;
+    const char *to = writer->path.data;
+    int failed = writer->exclusive ? renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) : rename(from, to);
+    if (failed == 0) {
+        writer->named = true;
+        return FIRN_OK;
+    }
+    if (writer->exclusive && errno == EEXIST)
+        return taken(op, writer);
+    if (writer->exclusive && (errno == EINVAL || errno == ENOSYS))
+        return take_name_by_link(op, writer);
+    return firn_fail_errno(op, errno, "cannot create '%.*s'", FIRN_FMT(writer->path));
+}
+
+static firn_status local_finish(struct firn_op *op, struct firn_store_writer *base)
+{
+    struct local_writer *writer = (struct local_writer *)base;
+    FIRN_TRY(flush(op, writer));
+    if (fsync(writer->fd) != 0)
+        return firn_fail_errno(op, errno, "cannot write '%.*s'", FIRN_FMT(writer->path));
+    FIRN_TRY(take_name(op, writer));
+    return sync_folder(op, writer->folder);
+}
+
+static void local_writer_close(struct firn_store_writer *base)
+{
+    struct local_writer *writer = (struct local_writer *)base;
+    if (!writer->named)
+        unlink(writer->temporary.data);
+    close(writer->fd);
+    firn_buffer_done(&writer->buffer);
+    struct firn_arena arena = writer->arena;
+    firn_arena_done(&arena);
+}
+
+static firn_status create_temporary(struct firn_op *op, struct local_writer *writer)
+{
+    struct firn_text unique = firn_uuid_text(&writer->arena, firn_uuid_random(op));
+    writer->temporary =
+        firn_text_format(&writer->arena, "%.*s/.firn-%.*s.tmp", FIRN_FMT(writer->folder), FIRN_FMT(unique));
+    writer->fd = open(writer->temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (writer->fd < 0)
+        return firn_fail_errno(op, errno, "cannot create a file in '%.*s'", FIRN_FMT(writer->folder));
+    return FIRN_OK;
+}
+
+static firn_status prepare(struct firn_op *op, struct local_writer *writer, struct firn_text path)
+{
+    if (path.data[path.len - 1] == '/')
+        return firn_fail(op, FIRN_USAGE, "'%.*s' is a folder's name, not a file's", FIRN_FMT(path));
+    writer->path = firn_text_copy(&writer->arena, path);
+    writer->folder = folder_of(&writer->arena, path);
+    FIRN_TRY(make_folders(op, &writer->arena, writer->folder));
+    return create_temporary(op, writer);
+}
+
+firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
+                             struct firn_store_writer **out)
+{
+    (void)state;
+    struct firn_text path;
+    FIRN_TRY(firn_location_local_path(op, location, &path));
+    struct firn_arena arena;
+    firn_arena_init(&arena);
+    struct local_writer *writer = FIRN_NEW(&arena, struct local_writer);
+    writer->arena = arena;
+    writer->exclusive = exclusive;
+    writer->base = (struct firn_store_writer){
+        .finish = local_finish,
+        .close = local_writer_close,
+        .sink = { .write = local_sink_write, .context = writer },
+    };
+    firn_status status = prepare(op, writer, path);
+    if (status != FIRN_OK) {
+        arena = writer->arena;
+        firn_arena_done(&arena);
+        return status;
+    }
+    *out = &writer->base;
+    return FIRN_OK;
+}

@@ -1,0 +1,313 @@
+/* The store: relocation and checks in front of a driver. See store.h for the invariants. */
+#include "store/store.h"
+
+#include "store/driver.h"
+
+struct firn_store {
+    const struct firn_store_driver *driver;
+    void *state;
+    struct firn_relocation *relocations; /* normal spelling, without trailing slashes */
+    size_t relocation_count;
+    struct firn_arena arena; /* holds the store itself */
+};
+
+/* "file:/x/", "file:///x" and "/x" are one place: compared as "/x". Other schemes keep their spelling. */
+static struct firn_text normal_spelling(struct firn_op *op, struct firn_text location)
+{
+    struct firn_text path;
+    return firn_location_local_path(op, location, &path) == FIRN_OK ? path : location;
+}
+
+static struct firn_text without_trailing_slashes(struct firn_text text)
+{
+    while (text.len > 0 && text.data[text.len - 1] == '/')
+        text.len--;
+    return text;
+}
+
+static firn_status copy_relocations(struct firn_op *op, struct firn_store *store,
+                                    const struct firn_store_config *config)
+{
+    store->relocations = FIRN_NEW_ARRAY(&store->arena, struct firn_relocation, config->relocation_count);
+    for (size_t i = 0; i < config->relocation_count; i++) {
+        struct firn_relocation rule = config->relocations[i];
+        if (rule.from.len == 0 || rule.to.len == 0)
+            return firn_fail(op, FIRN_USAGE, "relocation '%.*s' to '%.*s': both sides need a location",
+                             FIRN_FMT(rule.from), FIRN_FMT(rule.to));
+        struct firn_text from = without_trailing_slashes(normal_spelling(op, rule.from));
+        struct firn_text to = without_trailing_slashes(rule.to);
+        store->relocations[store->relocation_count++] = (struct firn_relocation){
+            .from = firn_text_copy(&store->arena, from),
+            .to = firn_text_copy(&store->arena, to),
+        };
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_store_open_driver(struct firn_op *op, const struct firn_store_config *config,
+                                   const struct firn_store_driver *driver, void *state, struct firn_store **out)
+{
+    struct firn_arena arena;
+    firn_arena_init(&arena);
+    struct firn_store *store = FIRN_NEW(&arena, struct firn_store);
+    *store = (struct firn_store){ .driver = driver, .state = state, .arena = arena };
+    firn_status status = config ? copy_relocations(op, store, config) : FIRN_OK;
+    if (status != FIRN_OK) {
+        firn_store_close(store);
+        return status;
+    }
+    *out = store;
+    return FIRN_OK;
+}
+
+firn_status firn_store_open(struct firn_op *op, const struct firn_store_config *config, struct firn_store **out)
+{
+    return firn_store_open_driver(op, config, &firn_local_driver, NULL, out);
+}
+
+void firn_store_close(struct firn_store *store)
+{
+    if (!store)
+        return;
+    if (store->driver->close)
+        store->driver->close(store->state);
+    struct firn_arena arena = store->arena;
+    firn_arena_done(&arena);
+}
+
+static bool matches(const struct firn_relocation *rule, struct firn_text spelled)
+{
+    return firn_text_starts(spelled, rule->from) &&
+           (spelled.len == rule->from.len || spelled.data[rule->from.len] == '/');
+}
+
+static const struct firn_relocation *find_relocation(const struct firn_store *store, struct firn_text spelled)
+{
+    const struct firn_relocation *best = NULL;
+    for (size_t i = 0; i < store->relocation_count; i++) {
+        const struct firn_relocation *rule = &store->relocations[i];
+        if (matches(rule, spelled) && (!best || rule->from.len > best->from.len))
+            best = rule;
+    }
+    return best;
+}
+
+/* The location a driver gets: checked, relocated, and followed by a NUL. */
+static firn_status resolve(struct firn_op *op, const struct firn_store *store, struct firn_text location,
+                           struct firn_text *out)
+{
+    if (location.len == 0)
+        return firn_fail(op, FIRN_USAGE, "the location is empty");
+    if (memchr(location.data, 0, location.len))
+        return firn_fail(op, FIRN_CORRUPT, "location '%.*s' holds a NUL byte", FIRN_FMT(location));
+    if (store->relocation_count > 0) {
+        struct firn_text spelled = normal_spelling(op, location);
+        const struct firn_relocation *rule = find_relocation(store, spelled);
+        if (rule) {
+            *out = firn_text_join(op->arena, rule->to, firn_text_from(spelled, rule->from.len));
+            return FIRN_OK;
+        }
+    }
+    *out = firn_text_copy(op->arena, location);
+    return FIRN_OK;
+}
+
+firn_status firn_store_local_path(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                  struct firn_text *out)
+{
+    struct firn_text resolved;
+    FIRN_TRY(resolve(op, store, location, &resolved));
+    if (store->driver != &firn_local_driver)
+        return firn_fail(op, FIRN_UNSUPPORTED, "'%.*s' does not lie in a local folder", FIRN_FMT(location));
+    return firn_location_local_path(op, resolved, out);
+}
+
+firn_status firn_store_stat(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                            struct firn_store_stat *out)
+{
+    struct firn_text resolved;
+    FIRN_TRY(resolve(op, store, location, &resolved));
+    return store->driver->stat(op, store->state, resolved, out);
+}
+
+firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                             struct firn_object **out)
+{
+    struct firn_text resolved;
+    FIRN_TRY(resolve(op, store, location, &resolved));
+    return store->driver->open(op, store->state, resolved, out);
+}
+
+void firn_object_close(struct firn_object *object)
+{
+    if (object)
+        object->close(object);
+}
+
+uint64_t firn_object_size(const struct firn_object *object)
+{
+    return object->size;
+}
+
+struct firn_text firn_object_location(const struct firn_object *object)
+{
+    return object->location;
+}
+
+firn_status firn_object_read(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len, uint8_t *out)
+{
+    if (offset > object->size || len > object->size - offset)
+        return firn_fail(op, FIRN_CORRUPT, "'%.*s' ends at byte %" PRIu64 ", but %zu bytes at %" PRIu64 " are wanted",
+                         FIRN_FMT(object->location), object->size, len, offset);
+    return len == 0 ? FIRN_OK : object->read(op, object, offset, len, out);
+}
+
+static firn_status read_whole(struct firn_op *op, struct firn_object *object, uint64_t size_max,
+                              struct firn_buffer *out)
+{
+    if (object->size > size_max)
+        return firn_fail(op, FIRN_LIMIT, "'%.*s' has %" PRIu64 " bytes, at most %" PRIu64 " are read",
+                         FIRN_FMT(object->location), object->size, size_max);
+    if (object->size > SIZE_MAX)
+        return firn_fail(op, FIRN_LIMIT, "'%.*s' does not fit into memory", FIRN_FMT(object->location));
+    firn_buffer_clear(out);
+    FIRN_TRY(firn_buffer_resize(op, out, (size_t)object->size));
+    return firn_object_read(op, object, 0, out->len, out->data);
+}
+
+firn_status firn_store_read(struct firn_op *op, struct firn_store *store, struct firn_text location, uint64_t size_max,
+                            struct firn_buffer *out)
+{
+    struct firn_object *object;
+    FIRN_TRY(firn_object_open(op, store, location, &object));
+    firn_status status = read_whole(op, object, size_max, out);
+    firn_object_close(object);
+    return status;
+}
+
+firn_status firn_store_write(struct firn_op *op, struct firn_store *store, struct firn_text location, bool exclusive,
+                             struct firn_store_writer **out)
+{
+    struct firn_text resolved;
+    FIRN_TRY(resolve(op, store, location, &resolved));
+    return store->driver->write(op, store->state, resolved, exclusive, out);
+}
+
+struct firn_sink *firn_store_writer_sink(struct firn_store_writer *writer)
+{
+    return &writer->sink;
+}
+
+firn_status firn_store_writer_finish(struct firn_op *op, struct firn_store_writer *writer)
+{
+    firn_status status = writer->finish(op, writer);
+    writer->close(writer);
+    return status;
+}
+
+void firn_store_writer_close(struct firn_store_writer *writer)
+{
+    if (writer)
+        writer->close(writer);
+}
+
+firn_status firn_store_put(struct firn_op *op, struct firn_store *store, struct firn_text location, bool exclusive,
+                           struct firn_bytes content)
+{
+    struct firn_store_writer *writer;
+    FIRN_TRY(firn_store_write(op, store, location, exclusive, &writer));
+    firn_status status = firn_sink_write(op, &writer->sink, content);
+    if (status != FIRN_OK) {
+        firn_store_writer_close(writer);
+        return status;
+    }
+    return firn_store_writer_finish(op, writer);
+}
+
+/* Gives a driver's entries the spelling the caller used for the folder. */
+struct respell {
+    struct firn_text prefix;
+    size_t resolved_len;
+    firn_store_visit *visit;
+    void *context;
+};
+
+static firn_status visit_respelled(struct firn_op *op, void *context, const struct firn_store_entry *entry)
+{
+    const struct respell *respell = context;
+    struct firn_arena scratch;
+    firn_arena_init(&scratch);
+    struct firn_store_entry respelled = *entry;
+    respelled.location =
+        firn_location_join(&scratch, respell->prefix, firn_text_from(entry->location, respell->resolved_len));
+    firn_status status = respell->visit(op, respell->context, &respelled);
+    firn_arena_done(&scratch);
+    return status;
+}
+
+firn_status firn_store_list(struct firn_op *op, struct firn_store *store, struct firn_text prefix, bool recursive,
+                            firn_store_visit *visit, void *context)
+{
+    struct firn_text resolved;
+    FIRN_TRY(resolve(op, store, prefix, &resolved));
+    if (firn_text_same(resolved, prefix))
+        return store->driver->list(op, store->state, resolved, recursive, visit, context);
+    struct respell respell = {
+        .prefix = prefix,
+        .resolved_len = without_trailing_slashes(resolved).len,
+        .visit = visit,
+        .context = context,
+    };
+    return store->driver->list(op, store->state, resolved, recursive, visit_respelled, &respell);
+}
+
+/* A path that climbs can name anything: nothing that metadata records is deleted through one. */
+static bool climbs(struct firn_text location)
+{
+    while (location.len > 0) {
+        ptrdiff_t slash = firn_text_find(location, '/');
+        struct firn_text part = slash < 0 ? location : firn_text_until(location, (size_t)slash);
+        if (firn_text_is(part, ".."))
+            return true;
+        location = firn_text_from(location, slash < 0 ? location.len : (size_t)slash + 1);
+    }
+    return false;
+}
+
+static firn_status remove_one(struct firn_op *op, struct firn_store *store, struct firn_text location)
+{
+    struct firn_text resolved;
+    if (climbs(location))
+        return firn_fail(op, FIRN_DENIED, "'%.*s' has a '..' part and is never deleted", FIRN_FMT(location));
+    FIRN_TRY(resolve(op, store, location, &resolved));
+    return store->driver->remove(op, store->state, resolved);
+}
+
+/* Millions of deletions leave nothing in the operation's arena. */
+static firn_status remove_with_scratch(struct firn_op *op, struct firn_store *store, struct firn_text location)
+{
+    struct firn_arena *kept = op->arena;
+    struct firn_arena scratch;
+    firn_arena_init(&scratch);
+    op->arena = &scratch;
+    firn_status status = remove_one(op, store, location);
+    op->arena = kept;
+    firn_arena_done(&scratch);
+    return status;
+}
+
+firn_status firn_store_delete(struct firn_op *op, struct firn_store *store, const struct firn_text *locations,
+                              size_t count, size_t *failed_count)
+{
+    size_t failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        FIRN_TRY(firn_op_check(op));
+        if (remove_with_scratch(op, store, locations[i]) != FIRN_OK) {
+            firn_log(op, FIRN_LOG_WARN, "cannot delete, skipping: %s", op->error.text);
+            failed++;
+        }
+    }
+    if (failed_count)
+        *failed_count = failed;
+    return FIRN_OK;
+}

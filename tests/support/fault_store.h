@@ -1,0 +1,40 @@
+/* A store over another one whose nth call fails, and helpers to copy and compare stores. */
+#ifndef FIRN_TESTS_FAULT_STORE_H
+#define FIRN_TESTS_FAULT_STORE_H
+
+#include "store/store.h"
+
+enum fault_kind {
+    FAULT_ERROR,       /* the call does nothing and fails with SYSTEM */
+    FAULT_ANSWER_LOST, /* a write, deletion or listing takes effect, and fails with UNAVAILABLE all the same */
+    FAULT_SHORT_READ,  /* half of the bytes arrive, then CORRUPT; other calls fail with SYSTEM */
+    FAULT_FULL,        /* writes fail with LIMIT; other calls pass and are not counted */
+    FAULT_KIND_COUNT
+};
+
+struct fault {
+    uint32_t at_call; /* from 0 */
+    enum fault_kind kind;
+};
+
+const char *fault_name(enum fault_kind kind);
+
+/* What a fault store reports; owned by the test. */
+struct fault_report {
+    atomic_uint calls;
+    atomic_bool fired;
+};
+
+/* Counts every call but closing; call number `at_call` fails once. Borrows `inner` and `report`, which outlive it. */
+FIRN_CHECKED firn_status fault_store_open(struct firn_op *op, struct firn_store *inner, struct fault fault,
+                                          struct fault_report *report, struct firn_store **out);
+
+/* Copies every object below `prefix`. */
+FIRN_CHECKED firn_status store_copy(struct firn_op *op, struct firn_store *from, struct firn_store *to,
+                                    struct firn_text prefix);
+/* How many objects lie below `prefix`. */
+FIRN_CHECKED firn_status store_count(struct firn_op *op, struct firn_store *store, struct firn_text prefix,
+                                     size_t *count);
+bool store_has(struct firn_op *op, struct firn_store *store, struct firn_text location);
+
+#endif
