@@ -209,8 +209,9 @@ struct firn_column_index {
     bool *null_pages;
     struct firn_bytes *min_values, *max_values;
     enum firn_boundary_order boundary_order;
-    int64_t *null_counts, *nan_counts;        /* NULL when absent */
-    int64_t *rep_histograms, *def_histograms; /* NULL when absent; page after page */
+    int64_t *null_counts, *nan_counts;         /* NULL when absent */
+    int64_t *rep_histograms, *def_histograms;  /* NULL when absent; page after page */
+    uint32_t rep_level_count, def_level_count; /* entries a page has in them */
 };
 FIRN_CHECKED firn_status firn_offset_index_parse(struct firn_op *op, struct firn_bytes bytes,
                                                  struct firn_offset_index *out);
