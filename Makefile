@@ -1,0 +1,35 @@
+# A short front to meson: `make`, `make demo`, `make test`, `make bench`, `make install`, `make format`, `make clean`.
+BUILD ?= build
+PREFIX ?= /usr/local
+
+.PHONY: all demo test bench install format clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@scripts/install-deps.sh build
+	@meson setup $(BUILD) --prefix $(PREFIX) -Dtests=false
+
+# A small streaming-style table, compacted, with figures from before and after.
+demo: all
+	@$(BUILD)/src/cli/firn demo $(DIR)
+
+# All that CI runs: the tree's own rules, unit tests with two compilers and the sanitizers, and the tests beside other engines.
+# PARTS="checks unit" runs some of it.
+test:
+	@scripts/install-deps.sh test
+	@python3 scripts/run-tests.py --build $(BUILD) $(PARTS)
+
+bench: all
+	@scripts/install-deps.sh test
+	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/bench.py --cache $(abspath $(BUILD))/bench $(ARGS)
+
+install: all
+	@meson install -C $(BUILD) --no-rebuild
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD)
