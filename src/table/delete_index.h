@@ -25,6 +25,10 @@ static inline uint32_t firn_delete_match_count(const struct firn_delete_match *m
     return match->equality.count + match->wide.count + match->own.count;
 }
 
+/* Replaces `out` by a key that is equal for files of one spec and one partition tuple, and only for those. */
+FIRN_CHECKED firn_status firn_data_file_partition_key(struct firn_op *op, const struct firn_data_file *file,
+                                                      struct firn_buffer *out);
+
 struct firn_delete_index;
 /* `entries` are live delete entries, borrowed. CORRUPT when two deletion vectors name one data file. */
 FIRN_CHECKED firn_status firn_delete_index_new(struct firn_op *op, const struct firn_metadata *metadata,

@@ -1,0 +1,252 @@
+/* Scan planning: manifests read in parallel, entries pruned, deletes matched. Iceberg spec, "Scan Planning". */
+#include "table/scan.h"
+
+/* A manifest of 100,000 files with wide metrics stays well below this. */
+#define MANIFEST_BYTES_MAX (UINT64_C(1) << 31)
+
+static firn_status read_manifest_list(struct firn_op *op, struct firn_store *store, struct firn_text path,
+                                      struct firn_manifest_list *out)
+{
+    struct firn_buffer bytes = { 0 };
+    firn_status status = firn_store_read(op, store, path, MANIFEST_BYTES_MAX, &bytes);
+    if (status == FIRN_OK)
+        status = firn_manifest_list_parse(op, firn_buffer_bytes(&bytes), out);
+    firn_buffer_done(&bytes);
+    return firn_context(op, status, "manifest list \"%.*s\"", FIRN_FMT(path));
+}
+
+/* A v1 snapshot may name its manifests without a list; what a list would say of one is read from the manifest. */
+static firn_status describe_embedded_manifest(struct firn_op *op, struct firn_store *store,
+                                              const struct firn_metadata *metadata,
+                                              const struct firn_snapshot *snapshot, struct firn_manifest_file *row)
+{
+    struct firn_buffer bytes = { 0 };
+    struct firn_manifest manifest;
+    struct firn_manifest_read_options options = { .skip_metrics = true };
+    firn_status status = firn_store_read(op, store, row->path, MANIFEST_BYTES_MAX, &bytes);
+    if (status == FIRN_OK)
+        status = firn_manifest_parse(op, firn_buffer_bytes(&bytes), NULL, metadata, options, &manifest);
+    row->length = (int64_t)bytes.len;
+    firn_buffer_done(&bytes);
+    if (status != FIRN_OK)
+        return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
+    row->spec_id = manifest.spec_id;
+    row->added_snapshot_id = snapshot->id;
+    row->first_row_id = FIRN_ABSENT;
+    int64_t *const file_counts[] = {
+        [FIRN_ENTRY_EXISTING] = &row->existing_files_count,
+        [FIRN_ENTRY_ADDED] = &row->added_files_count,
+        [FIRN_ENTRY_DELETED] = &row->deleted_files_count,
+    };
+    int64_t *const row_counts[] = {
+        [FIRN_ENTRY_EXISTING] = &row->existing_rows_count,
+        [FIRN_ENTRY_ADDED] = &row->added_rows_count,
+        [FIRN_ENTRY_DELETED] = &row->deleted_rows_count,
+    };
+    for (uint32_t i = 0; i < manifest.count; i++) {
+        const struct firn_manifest_entry *entry = &manifest.entries[i];
+        *file_counts[entry->status] += 1;
+        *row_counts[entry->status] += entry->file.record_count;
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_snapshot_manifests(struct firn_op *op, struct firn_store *store, const struct firn_metadata *metadata,
+                                    const struct firn_snapshot *snapshot, struct firn_manifest_list *out)
+{
+    if (snapshot->manifest_list.len > 0)
+        return read_manifest_list(op, store, snapshot->manifest_list, out);
+    out->count = snapshot->manifest_count;
+    out->manifests = FIRN_NEW_ARRAY(op->arena, struct firn_manifest_file, out->count);
+    for (uint32_t i = 0; i < out->count; i++) {
+        out->manifests[i].path = snapshot->manifests[i];
+        FIRN_TRY(describe_embedded_manifest(op, store, metadata, snapshot, &out->manifests[i]));
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_manifest_read(struct firn_op *op, struct firn_store *store, const struct firn_metadata *metadata,
+                               const struct firn_manifest_file *row, struct firn_manifest_read_options options,
+                               struct firn_manifest *out)
+{
+    struct firn_buffer bytes = { 0 };
+    firn_status status = firn_store_read(op, store, row->path, MANIFEST_BYTES_MAX, &bytes);
+    if (status == FIRN_OK)
+        status = firn_manifest_parse(op, firn_buffer_bytes(&bytes), row, metadata, options, out);
+    firn_buffer_done(&bytes);
+    return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
+}
+
+/* What the jobs of one scan share; each fills the result of its index. */
+struct scan_run {
+    struct firn_store *store;
+    const struct firn_metadata *metadata;
+    struct firn_scan_options options;
+    const struct firn_manifest_list *manifests;
+    struct firn_type **spec_types; /* one a spec of the metadata; NULL without a predicate */
+    struct firn_manifest *results;
+};
+
+static bool has_live_entries(const struct firn_manifest_file *row)
+{
+    return row->added_files_count != 0 || row->existing_files_count != 0; /* FIRN_ABSENT: unknown */
+}
+
+static const struct firn_type *types_of_spec(const struct scan_run *run, const struct firn_partition_spec *spec)
+{
+    return run->spec_types[spec - run->metadata->specs];
+}
+
+/* Drops the entries that `keep` says no to. */
+static void keep_entries(struct firn_manifest *manifest, const bool *keep)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < manifest->count; i++)
+        if (keep[i])
+            manifest->entries[count++] = manifest->entries[i];
+    manifest->count = count;
+}
+
+static bool *match_entries(struct firn_op *op, const struct scan_run *run, const struct firn_partition_spec *spec,
+                           const struct firn_manifest *manifest)
+{
+    const struct firn_predicate *where = run->options.where;
+    bool *keep = FIRN_NEW_ARRAY(op->arena, bool, manifest->count);
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        const struct firn_data_file *file = &manifest->entries[i].file;
+        keep[i] = file->content != FIRN_CONTENT_DATA ||
+                  (firn_predicate_partition_may_match(where, spec, types_of_spec(run, spec), &file->partition) &&
+                   firn_predicate_file_may_match(where, file));
+    }
+    return keep;
+}
+
+/* Parses with metrics into memory of its own, only to see which entries match: the metrics of a large table are many
+ * times the size of all the rest. */
+static firn_status match_with_metrics(struct firn_op *op, const struct scan_run *run,
+                                      const struct firn_manifest_file *row, const struct firn_partition_spec *spec,
+                                      struct firn_bytes bytes, bool **keep)
+{
+    struct firn_arena arena;
+    struct firn_op scratch = *op;
+    struct firn_manifest manifest;
+    struct firn_manifest_read_options options = { .skip_deleted = true };
+    firn_arena_init(&arena);
+    scratch.arena = &arena;
+    firn_status status = firn_manifest_parse(&scratch, bytes, row, run->metadata, options, &manifest);
+    op->error = scratch.error;
+    if (status == FIRN_OK)
+        *keep = match_entries(op, run, spec, &manifest);
+    firn_arena_done(&arena);
+    return status;
+}
+
+static firn_status parse_matching(struct firn_op *op, const struct scan_run *run, const struct firn_manifest_file *row,
+                                  struct firn_bytes bytes, struct firn_manifest *out)
+{
+    bool with_metrics = run->options.with_metrics || row->is_deletes;
+    struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = !with_metrics };
+    if (!run->options.where || row->is_deletes)
+        return firn_manifest_parse(op, bytes, row, run->metadata, options, out);
+
+    const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, row->spec_id);
+    if (!spec)
+        return firn_fail(op, FIRN_CORRUPT, "partition spec %d is not in the table's metadata", row->spec_id);
+    bool *keep = NULL;
+    if (!with_metrics)
+        FIRN_TRY(match_with_metrics(op, run, row, spec, bytes, &keep));
+    FIRN_TRY(firn_manifest_parse(op, bytes, row, run->metadata, options, out));
+    keep_entries(out, keep ? keep : match_entries(op, run, spec, out));
+    return FIRN_OK;
+}
+
+static bool manifest_may_match(const struct scan_run *run, const struct firn_manifest_file *row)
+{
+    const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, row->spec_id);
+    if (!run->options.where || !spec)
+        return true;
+    return firn_predicate_manifest_may_match(run->options.where, spec, types_of_spec(run, spec), row);
+}
+
+static firn_status scan_manifest(struct firn_op *op, void *context, size_t index)
+{
+    struct scan_run *run = context;
+    const struct firn_manifest_file *row = &run->manifests->manifests[index];
+    if (!has_live_entries(row) || !manifest_may_match(run, row))
+        return FIRN_OK;
+    FIRN_TRY(firn_op_check(op));
+    struct firn_buffer bytes = { 0 };
+    firn_status status = firn_store_read(op, run->store, row->path, MANIFEST_BYTES_MAX, &bytes);
+    if (status == FIRN_OK)
+        status = parse_matching(op, run, row, firn_buffer_bytes(&bytes), &run->results[index]);
+    firn_buffer_done(&bytes);
+    return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
+}
+
+static firn_status resolve_spec_types(struct firn_op *op, struct scan_run *run)
+{
+    const struct firn_metadata *metadata = run->metadata;
+    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
+    run->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
+    for (uint32_t i = 0; i < metadata->spec_count; i++)
+        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &run->spec_types[i]));
+    return FIRN_OK;
+}
+
+/* Data and delete entries are told apart by what they say, not by the manifest's label, which some writers get wrong.
+ */
+static void collect_entries(struct firn_op *op, const struct scan_run *run, struct firn_scan *out)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < run->manifests->count; i++)
+        count += run->results[i].count;
+    for (uint32_t i = 0; i < run->manifests->count; i++)
+        for (uint32_t j = 0; j < run->results[i].count; j++)
+            out->delete_count += run->results[i].entries[j].file.content != FIRN_CONTENT_DATA;
+    out->files = FIRN_NEW_ARRAY(op->arena, struct firn_scan_file, count - out->delete_count);
+    out->deletes = FIRN_NEW_ARRAY(op->arena, const struct firn_manifest_entry *, out->delete_count);
+    uint32_t delete_index = 0;
+    for (uint32_t i = 0; i < run->manifests->count; i++)
+        for (uint32_t j = 0; j < run->results[i].count; j++) {
+            const struct firn_manifest_entry *entry = &run->results[i].entries[j];
+            if (entry->file.content == FIRN_CONTENT_DATA)
+                out->files[out->file_count++].entry = entry;
+            else
+                out->deletes[delete_index++] = entry;
+        }
+}
+
+static firn_status match_deletes(struct firn_op *op, const struct firn_metadata *metadata, struct firn_scan *scan)
+{
+    struct firn_delete_index *index;
+    if (scan->delete_count == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_delete_index_new(op, metadata, scan->deletes, scan->delete_count, &index));
+    for (uint32_t i = 0; i < scan->file_count; i++) {
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(firn_delete_index_match(op, index, scan->files[i].entry, &scan->files[i].deletes));
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_scan_plan(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+                           const struct firn_metadata *metadata, const struct firn_snapshot *snapshot,
+                           struct firn_scan_options options, struct firn_scan *out)
+{
+    *out = (struct firn_scan){ .snapshot = snapshot };
+    if (!snapshot)
+        return FIRN_OK;
+    FIRN_TRY(firn_snapshot_manifests(op, store, metadata, snapshot, &out->manifests));
+    struct scan_run run = {
+        .store = store,
+        .metadata = metadata,
+        .options = options,
+        .manifests = &out->manifests,
+        .results = FIRN_NEW_ARRAY(op->arena, struct firn_manifest, out->manifests.count),
+    };
+    if (options.where)
+        FIRN_TRY(resolve_spec_types(op, &run));
+    FIRN_TRY(firn_pool_run(op, pool, out->manifests.count, 0, scan_manifest, &run));
+    collect_entries(op, &run, out);
+    return match_deletes(op, metadata, out);
+}
