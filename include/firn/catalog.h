@@ -37,8 +37,10 @@ FIRN_CHECKED firn_status firn_config_apply_variable(struct firn_op *op, struct f
 /* Adds one catalog's properties to those already known under its name; later wins. Texts are copied. */
 FIRN_CHECKED firn_status firn_config_merge(struct firn_op *op, const struct firn_catalog_config *catalog,
                                            struct firn_config *config);
-/* The property, or an empty text. */
+/* The property, or an empty text. Keys are lower case. */
 struct firn_text firn_catalog_property(const struct firn_catalog_config *config, const char *key);
+/* By name, without case. An empty name asks for the default: `default-catalog`, else the catalog called "default", else
+ * the only one. NULL if there is none. */
 const struct firn_catalog_config *firn_config_find(const struct firn_config *config, struct firn_text name);
 
 struct firn_store;
