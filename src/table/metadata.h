@@ -76,7 +76,8 @@ struct firn_metadata {
     int64_t current_snapshot_id; /* FIRN_NO_SNAPSHOT: empty table */
     struct firn_snapshot *snapshots;
     uint32_t snapshot_count;
-    struct firn_ref *refs; /* always with "main" when there is a current snapshot */
+    const struct firn_snapshot **snapshots_by_id; /* the same, ascending by id */
+    struct firn_ref *refs;                        /* always with "main" when there is a current snapshot */
     uint32_t ref_count;
     struct firn_snapshot_log_entry *snapshot_log;
     uint32_t snapshot_log_count;
@@ -90,6 +91,14 @@ struct firn_metadata {
  * 3; CORRUPT for what Java rejects on load. The result lives in op->arena. */
 FIRN_CHECKED firn_status firn_metadata_parse(struct firn_op *op, struct firn_text text, struct firn_metadata **out);
 FIRN_CHECKED firn_status firn_metadata_parse_json(struct firn_op *op, json_t *root, struct firn_metadata **out);
+/* The rules between members: what refers exists, ids are unique, logs are in order. Part of parsing; CORRUPT. */
+FIRN_CHECKED firn_status firn_metadata_check(struct firn_op *op, const struct firn_metadata *metadata);
+/* One snapshot object, as in metadata and in the update add-snapshot. Version 1 has no sequence numbers. */
+FIRN_CHECKED firn_status firn_snapshot_parse(struct firn_op *op, const json_t *json, int32_t format_version,
+                                             struct firn_snapshot *out);
+/* One value of the `refs` object. */
+FIRN_CHECKED firn_status firn_ref_parse(struct firn_op *op, struct firn_text name, const json_t *json,
+                                        struct firn_ref *out);
 /* A metadata file's bytes, plain or gzip; decided by `name` (".gz.metadata.json", ".metadata.json.gz"). */
 FIRN_CHECKED firn_status firn_metadata_parse_file(struct firn_op *op, struct firn_text name, struct firn_bytes bytes,
                                                   struct firn_metadata **out);

@@ -41,6 +41,16 @@ uint32_t firn_murmur3_32(struct firn_bytes bytes);
 struct firn_text firn_transform_human(struct firn_arena *arena, const struct firn_transform *transform,
                                       const struct firn_type *result_type, const struct firn_value *value);
 
+/* Members that partition and sort fields share: "source-id" or "source-ids", and "transform" (which several sources
+ * make UNKNOWN). `what` names the field's kind in errors. */
+FIRN_CHECKED firn_status firn_source_ids_parse(struct firn_op *op, const json_t *json, const char *what, int32_t **ids,
+                                               uint32_t *count);
+void firn_source_ids_json(json_t *json, const int32_t *ids, uint32_t count);
+FIRN_CHECKED firn_status firn_transform_parse_json(struct firn_op *op, const json_t *json, const char *what,
+                                                   uint32_t source_count, struct firn_transform *out);
+
+#define FIRN_PARTITION_FIELDS_MAX 1000
+
 struct firn_partition_field {
     int32_t *source_ids; /* one, or several in v3 */
     uint32_t source_count;

@@ -61,6 +61,8 @@ struct firn_schema {
     uint32_t identifier_count;
 };
 
+/* "int", "list", ... without parameters. */
+const char *firn_type_name(enum firn_type_id id);
 /* Primitive: everything but STRUCT, LIST, MAP and VARIANT. */
 bool firn_type_is_primitive(enum firn_type_id id);
 /* Same structure, parameters, ids, names and nullability. */

@@ -24,6 +24,9 @@ FIRN_CHECKED firn_status firn_value_parse(struct firn_op *op, const struct firn_
                                           struct firn_value *out);
 /* Writes the binary form into the arena. The value is not null. */
 struct firn_bytes firn_value_bytes(struct firn_arena *arena, const struct firn_value *value);
+/* The binary form without an arena: in `scratch`, or borrowed from the value. */
+#define FIRN_VALUE_SCRATCH_BYTES 16
+struct firn_bytes firn_value_form(const struct firn_value *value, uint8_t scratch[FIRN_VALUE_SCRATCH_BYTES]);
 /* JSON form (defaults). */
 FIRN_CHECKED firn_status firn_value_parse_json(struct firn_op *op, const struct firn_type *type, const json_t *json,
                                                struct firn_value *out);
@@ -41,9 +44,21 @@ bool firn_value_promote(const struct firn_type *from, const struct firn_type *to
 struct firn_text firn_value_text(struct firn_arena *arena, const struct firn_type *type,
                                  const struct firn_value *value);
 
+/* Reads the text that the JSON form has for a type (dates, times, timestamps, decimals, UUIDs, hex, strings); false
+ * when it is not one of that type. */
+bool firn_value_parse_text(struct firn_arena *arena, const struct firn_type *type, struct firn_text text,
+                           struct firn_value *out);
+/* Text of a FLOAT (`is_float`) or DOUBLE in Java's form: the shortest digits that read back to the same number, "1.0",
+ * "1.5E10", "NaN", "Infinity". */
+struct firn_text firn_real_text(struct firn_arena *arena, double value, bool is_float);
+
 /* Decimal text ("-14.20") to an unscaled value of `scale`; false when it has more digits than fit. */
 bool firn_decimal_parse(struct firn_text text, int32_t scale, firn_int128 *out);
 struct firn_text firn_decimal_text(struct firn_arena *arena, firn_int128 unscaled, int32_t scale);
+/* Whether the unscaled value has at most `precision` digits. */
+bool firn_decimal_fits(firn_int128 unscaled, int32_t precision);
+/* Hexadecimal digits of either case, an even number. */
+bool firn_hex_parse(struct firn_arena *arena, struct firn_text text, struct firn_bytes *out);
 /* Two's complement big-endian, sign-extended; `len` 1 to 16 (longer is accepted when the excess is sign). */
 bool firn_decimal_of_bytes(struct firn_bytes bytes, firn_int128 *out);
 
