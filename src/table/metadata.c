@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "format/codec/codec.h"
+#include "table/snapshot_id.h"
 
 #define METADATA_BYTES_MAX (SIZE_MAX / 2 < 2000000000u ? SIZE_MAX / 2 : (size_t)2000000000u)
 
@@ -106,6 +107,14 @@ const struct firn_snapshot *firn_metadata_snapshot_at(const struct firn_metadata
     return newest ? firn_metadata_snapshot(metadata, newest->snapshot_id) : NULL;
 }
 
+struct firn_text firn_metadata_snapshot_id_text(struct firn_arena *arena, const struct firn_metadata *metadata,
+                                                int64_t id)
+{
+    if (metadata->wide_snapshot_ids && id < FIRN_NO_SNAPSHOT)
+        return firn_text_format(arena, "%" PRIu64, (uint64_t)id);
+    return firn_text_format(arena, "%" PRId64, id);
+}
+
 struct firn_text firn_property_text(const struct firn_metadata *metadata, const char *key, struct firn_text fallback)
 {
     const json_t *value = json_object_get(json_object_get(metadata->root, "properties"), key);
@@ -175,12 +184,13 @@ firn_status firn_metadata_parse_file(struct firn_op *op, struct firn_text name, 
 firn_status firn_metadata_print_file(struct firn_op *op, const struct firn_metadata *metadata, bool gzip,
                                      struct firn_buffer *out)
 {
-    if (!gzip)
-        return firn_json_print(op, metadata->root, 0, out);
     struct firn_buffer plain = { 0 };
     firn_status status = firn_json_print(op, metadata->root, 0, &plain);
-    if (status == FIRN_OK)
+    firn_snapshot_ids_unmark(&plain);
+    if (status == FIRN_OK && gzip)
         status = transcode(op, true, firn_buffer_bytes(&plain), out);
+    else if (status == FIRN_OK)
+        status = firn_buffer_append(op, out, plain.data, plain.len);
     firn_buffer_done(&plain);
     return status;
 }

@@ -77,6 +77,7 @@ struct firn_metadata {
     struct firn_snapshot *snapshots;
     uint32_t snapshot_count;
     const struct firn_snapshot **snapshots_by_id; /* the same, ascending by id */
+    bool wide_snapshot_ids;                       /* some id is past INT64_MAX in the file: see snapshot_id.h */
     struct firn_ref *refs;                        /* always with "main" when there is a current snapshot */
     uint32_t ref_count;
     struct firn_snapshot_log_entry *snapshot_log;
@@ -132,6 +133,10 @@ const struct firn_schema *const *firn_metadata_schemas_by_age(struct firn_op *op
 bool firn_metadata_is_ancestor(const struct firn_metadata *metadata, int64_t id, int64_t ancestor);
 /* The snapshot that was current at `timestamp_ms` by the snapshot log (its order does not matter); NULL: none. */
 const struct firn_snapshot *firn_metadata_snapshot_at(const struct firn_metadata *metadata, int64_t timestamp_ms);
+
+/* An id as its table's metadata writes it. */
+struct firn_text firn_metadata_snapshot_id_text(struct firn_arena *arena, const struct firn_metadata *metadata,
+                                                int64_t id);
 
 /* Table properties, with a default. Numbers that do not parse are USAGE naming the property. */
 struct firn_text firn_property_text(const struct firn_metadata *metadata, const char *key, struct firn_text fallback);

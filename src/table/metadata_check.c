@@ -22,7 +22,7 @@ static firn_status check_unique(struct firn_op *op, int32_t *ids, uint32_t count
     return FIRN_OK;
 }
 
-static firn_status check_model(struct firn_op *op, const struct firn_metadata *metadata)
+static firn_status check_unique_ids(struct firn_op *op, const struct firn_metadata *metadata)
 {
     uint32_t most = FIRN_MAX(metadata->schema_count, FIRN_MAX(metadata->spec_count, metadata->sort_order_count));
     int32_t *ids = FIRN_NEW_ARRAY(op->arena, int32_t, most);
@@ -34,14 +34,7 @@ static firn_status check_model(struct firn_op *op, const struct firn_metadata *m
     FIRN_TRY(check_unique(op, ids, metadata->spec_count, "partition specs"));
     for (uint32_t i = 0; i < metadata->sort_order_count; i++)
         ids[i] = metadata->sort_orders[i].id;
-    FIRN_TRY(check_unique(op, ids, metadata->sort_order_count, "sort orders"));
-    if (!firn_metadata_schema(metadata, metadata->current_schema_id))
-        return firn_fail(op, FIRN_CORRUPT, "current schema %d does not exist", metadata->current_schema_id);
-    if (!firn_metadata_spec(metadata, metadata->default_spec_id))
-        return firn_fail(op, FIRN_CORRUPT, "default partition spec %d does not exist", metadata->default_spec_id);
-    if (!firn_metadata_sort_order(metadata, metadata->default_sort_order_id))
-        return firn_fail(op, FIRN_CORRUPT, "default sort order %d does not exist", metadata->default_sort_order_id);
-    return FIRN_OK;
+    return check_unique(op, ids, metadata->sort_order_count, "sort orders");
 }
 
 static firn_status check_snapshots(struct firn_op *op, const struct firn_metadata *metadata)
@@ -109,7 +102,7 @@ static firn_status check_logs(struct firn_op *op, const struct firn_metadata *me
 
 firn_status firn_metadata_check(struct firn_op *op, const struct firn_metadata *metadata)
 {
-    FIRN_TRY(check_model(op, metadata));
+    FIRN_TRY(check_unique_ids(op, metadata));
     FIRN_TRY(check_snapshots(op, metadata));
     FIRN_TRY(check_refs(op, metadata));
     return check_logs(op, metadata);

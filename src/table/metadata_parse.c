@@ -3,6 +3,7 @@
  * Version 1 knows members by older names and leaves many out; what stands for an absent one is decided here. */
 #include "base/math.h"
 #include "table/metadata.h"
+#include "table/snapshot_id.h"
 
 #define PARTITION_ID_BEFORE_FIRST 999
 #define COUNT_MAX                 UINT32_C(10000000)
@@ -48,15 +49,15 @@ static firn_status parse_numbers(struct firn_op *op, const json_t *root, struct 
     } else {
         FIRN_TRY(firn_json_find_text(op, root, "table-uuid", what, &metadata->table_uuid, NULL));
     }
-    if (metadata->format_version >= 3)
-        FIRN_TRY(firn_json_need_i64(op, root, "next-row-id", what, &metadata->next_row_id));
+    if (metadata->format_version >= 3) /* the first writers of version 3 left it out */
+        FIRN_TRY(firn_json_find_i64(op, root, "next-row-id", what, &metadata->next_row_id, NULL));
     FIRN_TRY(firn_json_need_text(op, root, "location", what, &metadata->location));
     while (metadata->location.len > 1 && metadata->location.data[metadata->location.len - 1] == '/')
         metadata->location.len--;
     FIRN_TRY(firn_json_need_i64(op, root, "last-updated-ms", what, &metadata->last_updated_ms));
     FIRN_TRY(firn_json_need_i32(op, root, "last-column-id", what, &metadata->last_column_id));
     metadata->current_snapshot_id = FIRN_NO_SNAPSHOT;
-    return firn_json_find_i64(op, root, "current-snapshot-id", what, &metadata->current_snapshot_id, NULL);
+    return firn_snapshot_id_find(op, root, "current-snapshot-id", what, &metadata->current_snapshot_id, NULL);
 }
 
 static firn_status parse_schemas(struct firn_op *op, const json_t *root, struct firn_metadata *metadata)
@@ -74,7 +75,10 @@ static firn_status parse_schemas(struct firn_op *op, const json_t *root, struct 
     metadata->schemas = FIRN_NEW_ARRAY(op->arena, struct firn_schema, metadata->schema_count);
     for (uint32_t i = 0; i < metadata->schema_count; i++)
         FIRN_TRY(firn_schema_parse(op, json_array_get(schemas, i), &metadata->schemas[i]));
-    return firn_json_need_i32(op, root, "current-schema-id", "table metadata", &metadata->current_schema_id);
+    FIRN_TRY(firn_json_need_i32(op, root, "current-schema-id", "table metadata", &metadata->current_schema_id));
+    if (!firn_metadata_current_schema(metadata))
+        return firn_fail(op, FIRN_CORRUPT, "current schema %d does not exist", metadata->current_schema_id);
+    return FIRN_OK;
 }
 
 static int32_t spec_id_max(const struct firn_metadata *metadata)
@@ -116,14 +120,18 @@ static firn_status parse_specs(struct firn_op *op, const json_t *root, struct fi
 {
     static const char what[] = "table metadata";
     FIRN_TRY(parse_spec_list(op, root, metadata));
-    if (metadata->format_version >= 2) {
-        FIRN_TRY(firn_json_need_i32(op, root, "last-partition-id", what, &metadata->last_partition_id));
-        return firn_json_need_i32(op, root, "default-spec-id", what, &metadata->default_spec_id);
-    }
     metadata->last_partition_id = partition_id_max(metadata);
     metadata->default_spec_id = spec_id_max(metadata);
-    FIRN_TRY(firn_json_find_i32(op, root, "last-partition-id", what, &metadata->last_partition_id, NULL));
-    return firn_json_find_i32(op, root, "default-spec-id", what, &metadata->default_spec_id, NULL);
+    if (metadata->format_version >= 2) {
+        FIRN_TRY(firn_json_need_i32(op, root, "last-partition-id", what, &metadata->last_partition_id));
+        FIRN_TRY(firn_json_need_i32(op, root, "default-spec-id", what, &metadata->default_spec_id));
+    } else {
+        FIRN_TRY(firn_json_find_i32(op, root, "last-partition-id", what, &metadata->last_partition_id, NULL));
+        FIRN_TRY(firn_json_find_i32(op, root, "default-spec-id", what, &metadata->default_spec_id, NULL));
+    }
+    if (!firn_metadata_spec(metadata, metadata->default_spec_id))
+        return firn_fail(op, FIRN_CORRUPT, "default partition spec %d does not exist", metadata->default_spec_id);
+    return FIRN_OK;
 }
 
 static firn_status parse_sort_orders(struct firn_op *op, const json_t *root, struct firn_metadata *metadata)
@@ -139,7 +147,10 @@ static firn_status parse_sort_orders(struct firn_op *op, const json_t *root, str
     metadata->sort_orders = FIRN_NEW_ARRAY(op->arena, struct firn_sort_order, metadata->sort_order_count);
     for (uint32_t i = 0; i < metadata->sort_order_count; i++)
         FIRN_TRY(firn_sort_order_parse(op, json_array_get(orders, i), &metadata->sort_orders[i]));
-    return firn_json_need_i32(op, root, "default-sort-order-id", "table metadata", &metadata->default_sort_order_id);
+    FIRN_TRY(firn_json_need_i32(op, root, "default-sort-order-id", "table metadata", &metadata->default_sort_order_id));
+    if (!firn_metadata_sort_order(metadata, metadata->default_sort_order_id))
+        return firn_fail(op, FIRN_CORRUPT, "default sort order %d does not exist", metadata->default_sort_order_id);
+    return FIRN_OK;
 }
 
 static firn_status parse_manifest_paths(struct firn_op *op, const json_t *json, struct firn_snapshot *out)
@@ -194,10 +205,10 @@ firn_status firn_snapshot_parse(struct firn_op *op, const json_t *json, int32_t 
                                 struct firn_snapshot *out)
 {
     *out = (struct firn_snapshot){ .parent_id = FIRN_NO_SNAPSHOT };
-    FIRN_TRY(firn_json_need_i64(op, json, "snapshot-id", "snapshot", &out->id));
-    if (out->id < 0)
-        return firn_fail(op, FIRN_CORRUPT, "snapshot id %" PRId64 " is negative", out->id);
-    FIRN_TRY(firn_json_find_i64(op, json, "parent-snapshot-id", "snapshot", &out->parent_id, NULL));
+    FIRN_TRY(firn_snapshot_id_need(op, json, "snapshot-id", "snapshot", &out->id));
+    if (out->id == FIRN_NO_SNAPSHOT)
+        return firn_fail(op, FIRN_CORRUPT, "snapshot id %" PRId64 " stands for no snapshot", out->id);
+    FIRN_TRY(firn_snapshot_id_find(op, json, "parent-snapshot-id", "snapshot", &out->parent_id, NULL));
     FIRN_TRY(firn_json_need_i64(op, json, "timestamp-ms", "snapshot", &out->timestamp_ms));
     FIRN_TRY(firn_json_find_i32(op, json, "schema-id", "snapshot", &out->schema_id, &out->has_schema_id));
     if (format_version >= 2)
@@ -226,6 +237,7 @@ static firn_status parse_snapshots(struct firn_op *op, const json_t *root, struc
         FIRN_TRY(
             firn_snapshot_parse(op, json_array_get(snapshots, i), metadata->format_version, &metadata->snapshots[i]));
         metadata->snapshots_by_id[i] = &metadata->snapshots[i];
+        metadata->wide_snapshot_ids |= json_is_string(json_object_get(json_array_get(snapshots, i), "snapshot-id"));
     }
     if (metadata->snapshot_count)
         qsort(metadata->snapshots_by_id, metadata->snapshot_count, sizeof *metadata->snapshots_by_id,
@@ -250,7 +262,7 @@ firn_status firn_ref_parse(struct firn_op *op, struct firn_text name, const json
 {
     struct firn_text type;
     *out = (struct firn_ref){ .name = firn_text_copy(op->arena, name) };
-    FIRN_TRY(firn_json_need_i64(op, json, "snapshot-id", "reference", &out->snapshot_id));
+    FIRN_TRY(firn_snapshot_id_need(op, json, "snapshot-id", "reference", &out->snapshot_id));
     FIRN_TRY(firn_json_need_text(op, json, "type", "reference", &type));
     bool tag = firn_text_same_nocase(type, FIRN_TEXT("tag"));
     if (!tag && !firn_text_same_nocase(type, FIRN_TEXT("branch")))
@@ -298,7 +310,7 @@ static firn_status parse_logs(struct firn_op *op, const json_t *root, struct fir
         const json_t *json = json_array_get(log, i);
         struct firn_snapshot_log_entry *entry = &metadata->snapshot_log[i];
         FIRN_TRY(firn_json_need_i64(op, json, "timestamp-ms", "snapshot-log entry", &entry->timestamp_ms));
-        FIRN_TRY(firn_json_need_i64(op, json, "snapshot-id", "snapshot-log entry", &entry->snapshot_id));
+        FIRN_TRY(firn_snapshot_id_need(op, json, "snapshot-id", "snapshot-log entry", &entry->snapshot_id));
     }
     FIRN_TRY(find_array(op, root, "metadata-log", false, &log, &metadata->metadata_log_count));
     metadata->metadata_log = FIRN_NEW_ARRAY(op->arena, struct firn_metadata_log_entry, metadata->metadata_log_count);
@@ -315,7 +327,7 @@ static firn_status parse_statistics_file(struct firn_op *op, const json_t *json,
                                          struct firn_statistics_file *out)
 {
     out->is_partition_statistics = partition;
-    FIRN_TRY(firn_json_need_i64(op, json, "snapshot-id", "statistics file", &out->snapshot_id));
+    FIRN_TRY(firn_snapshot_id_need(op, json, "snapshot-id", "statistics file", &out->snapshot_id));
     FIRN_TRY(firn_json_need_text(op, json, "statistics-path", "statistics file", &out->path));
     return firn_json_need_i64(op, json, "file-size-in-bytes", "statistics file", &out->file_bytes);
 }
@@ -375,6 +387,7 @@ firn_status firn_metadata_parse_json(struct firn_op *op, json_t *root, struct fi
 firn_status firn_metadata_parse(struct firn_op *op, struct firn_text text, struct firn_metadata **out)
 {
     json_t *root;
+    FIRN_TRY(firn_snapshot_ids_mark(op, text, &text));
     FIRN_TRY(firn_json_parse(op, text, "table metadata", &root));
     return firn_metadata_parse_json(op, root, out);
 }
