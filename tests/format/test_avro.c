@@ -46,7 +46,8 @@ static void corpus_files_decode_as_expected(void **state)
     CORPUS_OR_SKIP(root);
     const char *name;
     json_t *expected, *values;
-    json_object_foreach(corpus_expected(op, root, "avro"), name, expected)
+    json_t *files = corpus_expected(op, root, "avro");
+    json_object_foreach(files, name, expected)
     {
         const char *expect = json_string_value(json_object_get(expected, "expect"));
         const char *codec = json_string_value(json_object_get(expected, "codec"));
