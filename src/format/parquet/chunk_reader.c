@@ -1,0 +1,300 @@
+/* The chunk reader: pages decompressed, levels and values decoded into vectors. parquet-format, "Data Pages".
+ *
+ * A page is done in one sweep over buffers that the reader keeps: decompress, cut off and decode the levels, decode the
+ * values. At any time there is one page and one dictionary in memory. */
+#include "format/parquet/reader.h"
+
+#include "base/math.h"
+#include "format/parquet/encoding_decode.h"
+#include "format/parquet/levels_decode.h"
+#include "format/parquet/unpack.h"
+
+#include <stdlib.h>
+
+struct firn_chunk_reader {
+    const struct firn_parquet_node *leaf;
+    const struct firn_column_chunk *chunk;
+    struct firn_chunk_reader_options options;
+    struct firn_codec_context *codec_context;
+    bool owns_codec_context;
+    struct firn_cursor pages;
+    uint32_t page_index;
+    int64_t row_count; /* of the row group */
+    int64_t rows_seen;
+    int64_t slots_seen;
+
+    struct firn_buffer page; /* of the current page: its decompressed body, */
+    struct firn_buffer rep, def, indices;
+    struct firn_value_decoder values;
+
+    bool has_dictionary;
+    struct firn_dictionary dictionary;
+    struct firn_buffer dictionary_page;
+    struct firn_value_decoder dictionary_values;
+};
+
+/* A page's content, ready for decoding. */
+struct content {
+    struct firn_bytes rep, def; /* sections of levels; empty where the column has none */
+    enum firn_encoding rep_encoding, def_encoding;
+    struct firn_bytes values;
+};
+
+firn_status firn_chunk_reader_open(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                   const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
+                                   struct firn_chunk_reader_options options, struct firn_chunk_reader **out)
+{
+    if (chunk->is_encrypted)
+        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(leaf->path));
+    if (chunk->file_path.len > 0)
+        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' lies in another file, '%.*s'", FIRN_FMT(leaf->path),
+                         FIRN_FMT(chunk->file_path));
+    struct firn_chunk_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return firn_fail(op, FIRN_LIMIT, "the system has no memory for a column reader");
+    reader->leaf = leaf;
+    reader->chunk = chunk;
+    reader->options = options;
+    reader->row_count = row_count;
+    reader->pages = firn_cursor_of(bytes);
+    reader->values = (struct firn_value_decoder){ .type = leaf->type, .type_length = leaf->type_length };
+    reader->dictionary_values = reader->values;
+    reader->codec_context = options.codec_context;
+    reader->owns_codec_context = !options.codec_context;
+    if (reader->owns_codec_context) {
+        firn_status status = firn_codec_context_open(op, &reader->codec_context);
+        if (status != FIRN_OK) {
+            free(reader);
+            return status;
+        }
+    }
+    *out = reader;
+    return FIRN_OK;
+}
+
+void firn_chunk_reader_close(struct firn_chunk_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->owns_codec_context)
+        firn_codec_context_close(reader->codec_context);
+    firn_buffer_done(&reader->page);
+    firn_buffer_done(&reader->rep);
+    firn_buffer_done(&reader->def);
+    firn_buffer_done(&reader->indices);
+    firn_value_decoder_done(&reader->values);
+    firn_buffer_done(&reader->dictionary_page);
+    firn_value_decoder_done(&reader->dictionary_values);
+    free(reader);
+}
+
+/* Gives `body` as it is when it is not compressed, else its content in `buffer`. */
+static firn_status decompress(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_bytes body, size_t len,
+                              struct firn_buffer *buffer, struct firn_bytes *out)
+{
+    enum firn_codec codec = reader->chunk->codec;
+    if (codec == FIRN_CODEC_NONE) {
+        *out = body;
+        return FIRN_OK;
+    }
+    if (len > FIRN_PAGE_BYTES_MAX)
+        return firn_fail(op, FIRN_LIMIT, "page of %zu bytes, the limit is %" PRId64, len, FIRN_PAGE_BYTES_MAX);
+    if (!firn_codec_length_plausible(codec, body, len))
+        return firn_fail(op, FIRN_CORRUPT, "%zu bytes of %s data do not expand to the announced %zu", body.len,
+                         firn_codec_name(codec), len);
+    FIRN_TRY(firn_buffer_resize(op, buffer, len));
+    FIRN_TRY(firn_codec_decompress(op, reader->codec_context, codec, body, buffer->data, len));
+    *out = firn_buffer_bytes(buffer);
+    return FIRN_OK;
+}
+
+static bool is_dictionary_encoding(enum firn_encoding encoding)
+{
+    return encoding == FIRN_ENCODING_RLE_DICTIONARY || encoding == FIRN_ENCODING_PLAIN_DICTIONARY;
+}
+
+/* Dictionary pages hold PLAIN values, by either name. */
+static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page)
+{
+    const struct firn_page_header *header = &page->header;
+    struct firn_bytes content;
+    if (reader->has_dictionary)
+        return firn_fail(op, FIRN_CORRUPT, "second dictionary in one column chunk");
+    if (header->encoding != FIRN_ENCODING_PLAIN && !is_dictionary_encoding(header->encoding))
+        return firn_fail(op, FIRN_UNSUPPORTED, "dictionary encoded as %s", firn_encoding_name(header->encoding));
+    FIRN_TRY(
+        decompress(op, reader, page->body, (size_t)header->uncompressed_bytes, &reader->dictionary_page, &content));
+    uint32_t count = (uint32_t)header->value_count;
+    FIRN_TRY(firn_values_decode(op, &reader->dictionary_values, FIRN_ENCODING_PLAIN, content, count));
+    reader->dictionary = (struct firn_dictionary){
+        .type = reader->leaf->type,
+        .type_length = reader->leaf->type_length,
+        .count = count,
+        .values.any = reader->dictionary_values.values.data,
+    };
+    reader->has_dictionary = true;
+    return FIRN_OK;
+}
+
+/* v1: the whole body is compressed; each section of levels has its length in front. */
+static firn_status open_content_v1(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
+                                   struct content *out)
+{
+    const struct firn_page_header *header = &page->header;
+    const struct firn_parquet_node *leaf = reader->leaf;
+    uint32_t count = (uint32_t)header->value_count;
+    struct firn_bytes body;
+    FIRN_TRY(decompress(op, reader, page->body, (size_t)header->uncompressed_bytes, &reader->page, &body));
+
+    struct firn_cursor in = firn_cursor_of(body);
+    *out = (struct content){ .rep_encoding = header->rep_encoding, .def_encoding = header->def_encoding };
+    if (leaf->rep_max > 0)
+        FIRN_TRY(firn_levels_take(op, &in, header->rep_encoding, leaf->rep_max, count, &out->rep));
+    if (leaf->def_max > 0)
+        FIRN_TRY(firn_levels_take(op, &in, header->def_encoding, leaf->def_max, count, &out->def));
+    out->values = firn_take_bytes(&in, firn_cursor_left(&in));
+    return FIRN_OK;
+}
+
+/* v2: levels lie in front, never compressed; only what follows may be. */
+static firn_status open_content_v2(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
+                                   struct content *out)
+{
+    const struct firn_page_header *header = &page->header;
+    struct firn_cursor in = firn_cursor_of(page->body);
+    *out = (struct content){ .rep_encoding = FIRN_ENCODING_RLE, .def_encoding = FIRN_ENCODING_RLE };
+    out->rep = firn_take_bytes(&in, (uint64_t)header->rep_bytes);
+    out->def = firn_take_bytes(&in, (uint64_t)header->def_bytes);
+    out->values = firn_take_bytes(&in, firn_cursor_left(&in));
+    FIRN_TRY(firn_cursor_finish(op, &in, "page with levels"));
+    if (!header->is_compressed || out->values.len == 0) /* a page of nulls may have no values, whatever the codec */
+        return FIRN_OK;
+    size_t len = (size_t)header->uncompressed_bytes - (size_t)header->rep_bytes - (size_t)header->def_bytes;
+    return decompress(op, reader, out->values, len, &reader->page, &out->values);
+}
+
+static firn_status decode_levels(struct firn_op *op, struct firn_chunk_reader *reader, const struct content *content,
+                                 struct firn_vector *out)
+{
+    uint32_t count = out->slot_count;
+    if (out->rep_max > 0) {
+        FIRN_TRY(firn_levels_decode(op, content->rep, content->rep_encoding, out->rep_max, count, &reader->rep));
+        out->rep = reader->rep.data;
+        out->row_count = (uint32_t)firn_count_u8(out->rep, count, 0);
+    }
+    if (out->def_max > 0 && !firn_levels_all_max(content->def, content->def_encoding, out->def_max, count)) {
+        FIRN_TRY(firn_levels_decode(op, content->def, content->def_encoding, out->def_max, count, &reader->def));
+        out->value_count = (uint32_t)firn_count_u8(reader->def.data, count, out->def_max);
+        out->def = out->value_count == count ? NULL : reader->def.data;
+    }
+    return FIRN_OK;
+}
+
+static firn_status decode_by_dictionary(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_bytes in,
+                                        struct firn_vector *out)
+{
+    const struct firn_dictionary *dictionary = &reader->dictionary;
+    if (!reader->has_dictionary && out->value_count > 0)
+        return firn_fail(op, FIRN_CORRUPT, "page refers to a dictionary, but there is none");
+    FIRN_TRY(firn_indices_decode(op, in, out->value_count, dictionary->count, &reader->indices));
+    const uint32_t *indices = (const uint32_t *)(const void *)reader->indices.data;
+    if (reader->options.keep_dictionary) {
+        out->indices = indices;
+        out->dictionary = dictionary;
+        return FIRN_OK;
+    }
+    size_t width = firn_value_width(out->type, out->type_length);
+    size_t bytes;
+    if (!firn_size_mul(out->value_count, width, &bytes))
+        return firn_fail(op, FIRN_LIMIT, "%" PRIu32 " values of %zu bytes", out->value_count, width);
+    FIRN_TRY(firn_buffer_resize(op, &reader->values.values, bytes));
+    firn_gather(dictionary->values.any, width, indices, out->value_count, reader->values.values.data);
+    out->values.any = reader->values.values.data;
+    return FIRN_OK;
+}
+
+static firn_status decode_values(struct firn_op *op, struct firn_chunk_reader *reader, enum firn_encoding encoding,
+                                 struct firn_bytes in, struct firn_vector *out)
+{
+    if (is_dictionary_encoding(encoding))
+        return decode_by_dictionary(op, reader, in, out);
+    FIRN_TRY(firn_values_decode(op, &reader->values, encoding, in, out->value_count));
+    out->values.any = reader->values.values.data;
+    return FIRN_OK;
+}
+
+/* Keeps count, so that no page decodes more than the chunk announces. */
+static firn_status count_page(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_vector *vector)
+{
+    bool starts_row = !vector->rep || vector->rep[0] == 0;
+    if (!starts_row && reader->rows_seen == 0)
+        return firn_fail(op, FIRN_CORRUPT, "first page of the column begins within a row");
+    reader->rows_seen += vector->row_count;
+    if (reader->rows_seen > reader->row_count)
+        return firn_fail(op, FIRN_CORRUPT, "column has more than the %" PRId64 " rows of its row group",
+                         reader->row_count);
+    return FIRN_OK;
+}
+
+static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
+                             struct firn_vector *out)
+{
+    const struct firn_parquet_node *leaf = reader->leaf;
+    uint32_t count = (uint32_t)page->header.value_count;
+    struct content content;
+    if (count > reader->chunk->value_count - reader->slots_seen)
+        return firn_fail(op, FIRN_CORRUPT, "page has %" PRIu32 " values, the column only %" PRId64 " more", count,
+                         reader->chunk->value_count - reader->slots_seen);
+    reader->slots_seen += count;
+    FIRN_TRY(page->header.type == FIRN_PAGE_DATA ? open_content_v1(op, reader, page, &content)
+                                                 : open_content_v2(op, reader, page, &content));
+    *out = (struct firn_vector){
+        .type = leaf->type,
+        .type_length = leaf->type_length,
+        .rep_max = leaf->rep_max,
+        .def_max = leaf->def_max,
+        .slot_count = count,
+        .value_count = count,
+        .row_count = count,
+    };
+    FIRN_TRY(decode_levels(op, reader, &content, out));
+    FIRN_TRY(count_page(op, reader, out));
+    return decode_values(op, reader, page->header.encoding, content.values, out);
+}
+
+/* Reads pages until one has data. Bytes behind the last value are padding. */
+static firn_status next_data(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
+                             bool *has_page)
+{
+    *has_page = false;
+    while (!*has_page && reader->slots_seen < reader->chunk->value_count && firn_cursor_left(&reader->pages) > 0) {
+        struct firn_page page;
+        reader->page_index++;
+        FIRN_TRY(firn_page_next(op, &reader->pages, reader->options.crc_check, &page));
+        if (page.header.type == FIRN_PAGE_DICTIONARY) {
+            FIRN_TRY(read_dictionary(op, reader, &page));
+        } else if (page.header.type != FIRN_PAGE_INDEX && page.header.value_count > 0) {
+            FIRN_TRY(read_data(op, reader, &page, out));
+            *has_page = true;
+        }
+    }
+    if (*has_page)
+        return FIRN_OK;
+    if (reader->slots_seen != reader->chunk->value_count || reader->rows_seen != reader->row_count)
+        return firn_fail(op, FIRN_CORRUPT,
+                         "pages end after %" PRId64 " values of %" PRId64 " rows, announced are %" PRId64
+                         " values of %" PRId64 " rows",
+                         reader->slots_seen, reader->rows_seen, reader->chunk->value_count, reader->row_count);
+    return FIRN_OK;
+}
+
+firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
+                                   bool *has_page)
+{
+    size_t offset = firn_cursor_offset(&reader->pages);
+    firn_status status = next_data(op, reader, out, has_page);
+    if (status == FIRN_OK)
+        return status;
+    return firn_context(op, status, "column '%.*s', page %" PRIu32 " at byte %zu of its chunk",
+                        FIRN_FMT(reader->leaf->path), reader->page_index, offset);
+}
