@@ -12,6 +12,12 @@
 #include "store/store.h"
 #include "table/metadata.h"
 
+/* A table's metadata and where it lies. */
+struct firn_table_version {
+    struct firn_text location; /* empty: no such table yet */
+    const struct firn_metadata *metadata;
+};
+
 struct firn_catalog_kind {
     const char *type; /* "sql", "hadoop" */
     firn_status (*open)(struct firn_op *op, struct firn_catalog *catalog);
@@ -19,12 +25,19 @@ struct firn_catalog_kind {
     /* The current metadata location of a table; NOT_FOUND. */
     firn_status (*locate)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                           struct firn_text *metadata_location);
-    /* Makes `metadata` the table's: writes the file and swaps. `base_location` empty: the table must not exist. */
+    /* Makes `metadata` the table's in place of `base`: writes the file and swaps. EXISTS for a new table that is there.
+     * `new_location` is set for UNKNOWN too. After any other failure the new file is gone. */
     firn_status (*swap)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
-                        struct firn_text base_location, const struct firn_metadata *metadata,
+                        const struct firn_table_version *base, const struct firn_metadata *metadata,
                         struct firn_text *new_location);
+    /* Asked after UNKNOWN: whether `metadata`, written under `location`, is or was the table's current one. */
+    firn_status (*committed)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                             struct firn_text location, const struct firn_metadata *metadata, bool *out);
     firn_status (*list)(struct firn_op *op, struct firn_catalog *catalog, firn_catalog_visit *visit, void *context);
     firn_status (*create_namespace)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text name);
+    /* Refuses a table that this kind can read but must not change; NULL: every table can be. */
+    firn_status (*check_writable)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                  const struct firn_metadata *metadata);
     /* Where a new table goes when no location is given. */
     firn_status (*default_location)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                                     struct firn_text *location);
@@ -54,6 +67,31 @@ FIRN_CHECKED firn_status firn_catalog_create_table(struct firn_op *op, struct fi
                                                    const json_t *spec, const json_t *sort_order,
                                                    const json_t *properties, struct firn_table *out);
 
+/* Reads one metadata file, plain or gzip. */
+FIRN_CHECKED firn_status firn_metadata_load(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                            struct firn_metadata **out);
+/* Writes a new metadata file, which must not exist yet; gzip where its name says so. A failed write leaves nothing. */
+FIRN_CHECKED firn_status firn_metadata_save(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                            const struct firn_metadata *metadata);
+/* Whether the table's properties ask for gzip metadata. USAGE for an unknown codec. */
+FIRN_CHECKED firn_status firn_metadata_wants_gzip(struct firn_op *op, const struct firn_metadata *metadata, bool *out);
+/* Whether the metadata log names `location`. */
+bool firn_metadata_log_has(const struct firn_metadata *metadata, struct firn_text location);
+/* Removes what a failed commit wrote, and keeps the failure that op->error tells. */
+void firn_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count);
+/* Whether two locations are one place: the same folder where both are local and exist, else the same text. */
+bool firn_location_same(struct firn_op *op, struct firn_store *store, struct firn_text a, struct firn_text b);
+
+/* The kinds. */
+extern const struct firn_catalog_kind firn_sql_kind;
+extern const struct firn_catalog_kind firn_hadoop_kind;
+/* A hadoop catalog of the one table in `folder`. */
+FIRN_CHECKED firn_status firn_hadoop_open_table(struct firn_op *op, struct firn_store *store, struct firn_text folder,
+                                                struct firn_catalog **out);
+/* A catalog of a kind, not yet opened by it; config and store are borrowed. */
+struct firn_catalog *firn_catalog_new(const struct firn_catalog_kind *kind, struct firn_store *store,
+                                      const struct firn_catalog_config *config);
+
 /* commit.retry.* of a table. */
 struct firn_retry_policy {
     int32_t retries;
@@ -61,6 +99,9 @@ struct firn_retry_policy {
 };
 FIRN_CHECKED firn_status firn_retry_policy_of(struct firn_op *op, const struct firn_metadata *metadata,
                                               struct firn_retry_policy *out);
+/* commit.status-check.* of a table. */
+FIRN_CHECKED firn_status firn_status_check_policy_of(struct firn_op *op, const struct firn_metadata *metadata,
+                                                     struct firn_retry_policy *out);
 /* Sleeps before attempt `attempt` + 1 (attempt counts from 1). False when the policy says to give up. `started_ms` is
  * monotonic. */
 bool firn_retry_wait(struct firn_op *op, const struct firn_retry_policy *policy, int32_t attempt, int64_t started_ms);
