@@ -1,0 +1,153 @@
+/* What the parts of rewrite_data_files share: effective options, the memory of earlier runs, the plan.
+ * Reference: procedures.md, 2. */
+#ifndef FIRN_MAINTAIN_REWRITE_DATA_FILES_H
+#define FIRN_MAINTAIN_REWRITE_DATA_FILES_H
+
+#include "base/map.h"
+#include "firn/rewrite_data_files.h"
+#include "rewrite/rewrite.h"
+#include "table/scan.h"
+
+enum firn_job_order {
+    FIRN_ORDER_NONE,
+    FIRN_ORDER_BYTES_ASC,
+    FIRN_ORDER_BYTES_DESC,
+    FIRN_ORDER_FILES_ASC,
+    FIRN_ORDER_FILES_DESC,
+    FIRN_ORDER_COUNT
+};
+
+/* The options of binpack, checked, with defaults filled in. */
+struct firn_rewrite_options {
+    int64_t target_file_bytes; /* wanted size of an output */
+    int64_t file_bytes_min;    /* smaller files are candidates */
+    int64_t file_bytes_max;    /* larger files are candidates */
+    int64_t input_files_min;
+    bool rewrite_all;
+    int64_t group_bytes_max;
+    int64_t group_files_max;
+    int64_t delete_file_threshold;
+    double delete_ratio_threshold;
+    int64_t output_spec_id;
+    int64_t files_max; /* of the whole job */
+    int64_t concurrent_groups_max;
+    bool partial_progress;
+    int64_t commits_max;
+    int64_t failed_commits_max;
+    bool use_starting_sequence_number;
+    int64_t job_order; /* enum firn_job_order */
+    bool remove_dangling_deletes;
+};
+
+/* Checks strategy, sort order and options. USAGE names every unknown key at once; UNSUPPORTED for sort strategies. */
+FIRN_CHECKED firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_metadata *metadata,
+                                                    const struct firn_rewrite_data_files_args *args,
+                                                    struct firn_rewrite_options *out);
+/* Every option with its effective value. A new reference. */
+json_t *firn_rewrite_options_json(const struct firn_rewrite_options *options);
+/* The options that decide what is chosen, as "key=value key=value", with the predicate. Equal texts choose alike. */
+struct firn_text firn_rewrite_options_settings(struct firn_arena *arena, const struct firn_rewrite_options *options,
+                                               struct firn_text where);
+/* The options that decide the shape of outputs. */
+struct firn_text firn_rewrite_options_shape(struct firn_arena *arena, const struct firn_rewrite_options *options);
+
+/* Reference: procedures.md, 2.4 and 2.5 step 8. */
+int64_t firn_rewrite_write_max(const struct firn_rewrite_options *options);
+int64_t firn_rewrite_expected_files(const struct firn_rewrite_options *options, int64_t bytes);
+int64_t firn_rewrite_split_bytes(const struct firn_rewrite_options *options, int64_t bytes);
+
+/* Summary entries of a snapshot made by a run: how the next run knows what this one has settled. */
+#define FIRN_SUMMARY_SHAPE    "firn.rewrite.output"   /* firn_rewrite_options_shape of its outputs */
+#define FIRN_SUMMARY_SETTINGS "firn.rewrite.settings" /* on the last commit of a run that did all it had planned */
+#define FIRN_SUMMARY_COVERS   "firn.rewrite.covers"   /* beside it: the snapshot that was planned on */
+
+/* What earlier runs have settled. A file is settled when a run with the same output shape wrote it, or when a complete
+ * run with the same settings looked at it and left it. A group of settled files is not planned again, whatever size its
+ * files turned out to have: that is what makes repeated runs end. */
+struct firn_rewrite_history {
+    struct firn_map snapshots; /* 8 bytes of snapshot id -> 1 when the snapshot's files are settled, 2 when new */
+    int64_t *ids;              /* the keys' storage */
+    bool is_covered;           /* a complete run with the same settings is in the branch's history */
+};
+/* `head` is the branch's snapshot. */
+void firn_rewrite_history_read(struct firn_op *op, const struct firn_metadata *metadata,
+                               const struct firn_snapshot *head, struct firn_text settings, struct firn_text shape,
+                               struct firn_rewrite_history *out);
+bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_manifest_entry *entry);
+
+/* Why a file is in the plan or not. */
+enum firn_rewrite_verdict {
+    FIRN_VERDICT_SIZE_FINE, /* within limits */
+    FIRN_VERDICT_SMALL,     /* candidates */
+    FIRN_VERDICT_LARGE,
+    FIRN_VERDICT_ALL,       /* rewrite-all */
+    FIRN_VERDICT_THRESHOLD, /* delete-file-threshold 0 takes files without deletes too */
+    FIRN_VERDICT_DELETES,   /* qualifies, left alone: firn cannot rewrite it */
+    FIRN_VERDICT_FORMAT,
+    FIRN_VERDICT_ENCRYPTED,
+    FIRN_VERDICT_SCHEMA,
+};
+
+/* What became of the files that were packed together. */
+enum firn_group_verdict {
+    FIRN_GROUP_CHOSEN,
+    FIRN_GROUP_FEW,     /* neither enough files nor enough bytes */
+    FIRN_GROUP_NO_GAIN, /* as many files would come out as go in */
+    FIRN_GROUP_SETTLED, /* nothing in it is new since the last run */
+    FIRN_GROUP_OVER_CAP /* beyond max-files-to-rewrite */
+};
+
+struct firn_planned_group {
+    uint32_t *files; /* indices into the plan's files, in scan order */
+    uint32_t file_count;
+    int64_t bytes;
+    enum firn_group_verdict verdict;
+    const struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
+    const int64_t *bin_bytes;
+    uint32_t bin_count;
+    int64_t output_count; /* files to expect: one a bin, more where a bin outgrows the writer's limit */
+};
+
+#define FIRN_NO_GROUP UINT32_MAX
+
+struct firn_planned_file {
+    const struct firn_scan_file *scan;
+    enum firn_rewrite_verdict verdict;
+    uint32_t group; /* into `packed`; FIRN_NO_GROUP: none */
+};
+
+struct firn_rewrite_plan {
+    struct firn_text table_name;
+    const struct firn_metadata *metadata; /* of the planned snapshot */
+    const struct firn_snapshot *snapshot; /* NULL: empty table */
+    struct firn_text branch;
+    struct firn_text where;
+    struct firn_rewrite_options options;
+    bool verify_full;
+    uint64_t memory_bytes_max;
+    uint32_t thread_count;
+    struct firn_text settings, shape; /* for the history that this run becomes */
+    struct firn_text schema_problem;  /* not empty: why firn cannot rewrite files of this schema */
+    struct firn_type **spec_types;    /* one a spec of the metadata */
+    struct firn_planned_file *files;
+    uint32_t file_count;
+    struct firn_planned_group *packed; /* every group that was looked at */
+    uint32_t packed_count;
+    const struct firn_planned_group **groups; /* those to be rewritten, in job order */
+    uint32_t group_count;
+    uint32_t left_alone_count;
+    bool is_capped; /* max-files-to-rewrite left something out */
+};
+
+/* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above. Pure. */
+FIRN_CHECKED firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,
+                                                  struct firn_rewrite_plan *plan);
+/* Cuts the files of a group at their split offsets and packs the pieces into bins, one output file each. LIMIT for more
+ * pieces than anyone can want. Reference: procedures.md, 2.6. */
+FIRN_CHECKED firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                                struct firn_planned_group *group);
+/* Why a file was chosen or not, in words with numbers. */
+struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                          const struct firn_planned_file *file);
+
+#endif

@@ -1,0 +1,445 @@
+/* Applying a plan of rewrite_data_files: groups are executed in parallel and committed together, or in batches as they
+ * finish. Reference: procedures.md, 2.9 and 2.10.
+ *
+ * Invariants
+ *  (1) Inputs leave the table only in the commit that adds the outputs of their whole group.
+ *  (2) Outputs that were definitely not committed are removed.
+ *  (3) Once the outcome of a commit is unknown, nothing is removed any more and no further commit is tried.
+ *  (4) Commits happen one at a time, each validated against the snapshot that was planned on. */
+#include "maintain/rewrite_data_files.h"
+
+#include "base/math.h"
+#include "catalog/snapshot_producer.h"
+
+#include <pthread.h>
+
+/* Below this a group works slowly: better fewer of them at a time. */
+#define GROUP_MEMORY_BYTES_MIN (UINT64_C(256) << 20)
+#define MEMORY_BYTES_DEFAULT   (UINT64_C(1) << 30)
+
+enum { OUTPUT_PROPERTY_COUNT = 4 }; /* beside fingerprints: version, shape, settings, covers */
+
+enum group_state {
+    GROUP_PENDING,
+    GROUP_WRITE_FAILED,
+    GROUP_READY,
+    GROUP_COMMITTED,
+    GROUP_COMMIT_FAILED, /* outputs removed */
+    GROUP_COMMIT_UNKNOWN
+};
+
+struct group_outcome {
+    enum group_state state;
+    struct firn_rewrite_result result;
+};
+
+struct apply_run {
+    const struct firn_rewrite_plan *plan;
+    struct firn_table *table;
+    struct firn_rewrite_context context;
+    struct firn_rewrite_group *groups;
+    struct group_outcome *outcomes; /* one a group; a job touches its own, the rest under the lock */
+    struct firn_rewrite_data_files_report *report;
+    uint32_t groups_per_commit;
+    pthread_mutex_t lock; /* everything below, the outcomes' states, the report and the table */
+    uint32_t *ready;      /* groups that wait for a commit */
+    uint32_t ready_count;
+    bool is_unknown;               /* the outcome of a commit is: (3) */
+    struct firn_error first_error; /* of a group or a commit, whichever failed first */
+};
+
+static int64_t monotonic_ms(struct firn_op *op)
+{
+    return op->env->monotonic_ms(op->env->context);
+}
+
+static void warn(struct firn_op *op, struct apply_run *run, struct firn_text text)
+{
+    struct firn_text *grown = FIRN_NEW_ARRAY(op->arena, struct firn_text, run->report->warning_count + 1);
+    if (run->report->warning_count > 0)
+        memcpy(grown, run->report->warnings, run->report->warning_count * sizeof *grown);
+    grown[run->report->warning_count++] = text;
+    run->report->warnings = grown;
+}
+
+/* Inputs of all groups in one array, so that a group's and the whole job's are slices of it. */
+static void lay_out_groups(struct firn_op *op, struct apply_run *run)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    size_t count = 0;
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        count += plan->groups[i]->file_count;
+    struct firn_data_file *inputs = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, count);
+    int64_t *sequence_numbers = FIRN_NEW_ARRAY(op->arena, int64_t, count);
+    run->groups = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_group, plan->group_count);
+    run->outcomes = FIRN_NEW_ARRAY(op->arena, struct group_outcome, plan->group_count);
+    run->ready = FIRN_NEW_ARRAY(op->arena, uint32_t, plan->group_count);
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        const struct firn_planned_group *planned = plan->groups[i];
+        run->groups[i] = (struct firn_rewrite_group){
+            .index = i,
+            .inputs = inputs,
+            .input_sequence_numbers = sequence_numbers,
+            .input_count = planned->file_count,
+            .bins = planned->bins,
+            .bin_count = planned->bin_count,
+            .output_spec_id = (int32_t)plan->options.output_spec_id,
+            .file_bytes_max = (uint64_t)firn_rewrite_write_max(&plan->options),
+        };
+        for (uint32_t j = 0; j < planned->file_count; j++) {
+            const struct firn_manifest_entry *entry = plan->files[planned->files[j]].scan->entry;
+            *inputs++ = entry->file;
+            *sequence_numbers++ = entry->sequence_number;
+        }
+    }
+}
+
+/* Sums the column fingerprints of a batch. All its groups have the same columns. */
+static struct firn_fingerprint *sum_fingerprints(struct firn_op *op, const struct apply_run *run, const uint32_t *batch,
+                                                 uint32_t count, uint32_t *fingerprint_count)
+{
+    const struct firn_rewrite_result *first = &run->outcomes[batch[0]].result;
+    struct firn_fingerprint *sums = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprint, first->fingerprint_count);
+    *fingerprint_count = first->fingerprint_count;
+    for (uint32_t i = 0; i < first->fingerprint_count; i++) {
+        sums[i].field_id = first->fingerprints[i].field_id;
+        for (uint32_t j = 0; j < count; j++) {
+            const struct firn_rewrite_result *result = &run->outcomes[batch[j]].result;
+            if (i < result->fingerprint_count && result->fingerprints[i].field_id == sums[i].field_id)
+                sums[i].sum = firn_hash128_add(sums[i].sum, result->fingerprints[i].sum);
+        }
+    }
+    return sums;
+}
+
+/* Whether a commit of `batch` completes the run: all else is committed, and nothing was left for another time. */
+static bool completes_run(const struct apply_run *run, uint32_t batch_count)
+{
+    uint32_t committed = 0;
+    for (uint32_t i = 0; i < run->plan->group_count; i++)
+        committed += run->outcomes[i].state == GROUP_COMMITTED;
+    return committed + batch_count == run->plan->group_count && !run->plan->is_capped &&
+           run->plan->left_alone_count == 0;
+}
+
+static void set_property(struct firn_text (*properties)[2], uint32_t *count, struct firn_text key,
+                         struct firn_text value)
+{
+    properties[*count][0] = key;
+    properties[*count][1] = value;
+    (*count)++;
+}
+
+static void fill_properties(struct firn_op *op, const struct apply_run *run, const uint32_t *batch, uint32_t count,
+                            struct firn_snapshot_change *change)
+{
+    uint32_t fingerprint_count, property_count = 0;
+    const struct firn_fingerprint *sums = sum_fingerprints(op, run, batch, count, &fingerprint_count);
+    struct firn_text(*properties)[2] =
+        firn_arena_alloc_array(op->arena, fingerprint_count + OUTPUT_PROPERTY_COUNT, sizeof *properties);
+    set_property(properties, &property_count, FIRN_TEXT("firn.version"), FIRN_TEXT(FIRN_VERSION));
+    set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_SHAPE), run->plan->shape);
+    if (completes_run(run, count)) {
+        set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_SETTINGS), run->plan->settings);
+        set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_COVERS),
+                     firn_text_format(op->arena, "%" PRId64, run->plan->snapshot->id));
+    }
+    for (uint32_t i = 0; i < fingerprint_count; i++)
+        set_property(properties, &property_count, firn_text_format(op->arena, "firn.fingerprint.%d", sums[i].field_id),
+                     firn_text_format(op->arena, "%016" PRIx64 "%016" PRIx64, sums[i].sum.high, sums[i].sum.low));
+    change->properties = (const struct firn_text(*)[2])properties;
+    change->property_count = property_count;
+}
+
+static void fill_files(struct firn_op *op, const struct apply_run *run, const uint32_t *batch, uint32_t count,
+                       struct firn_snapshot_change *change)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        change->added_count += run->outcomes[batch[i]].result.file_count;
+        change->removed_count += run->groups[batch[i]].input_count;
+    }
+    struct firn_data_file *added = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->added_count);
+    struct firn_data_file *removed = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->removed_count);
+    change->added = added;
+    change->removed = removed;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct firn_rewrite_result *result = &run->outcomes[batch[i]].result;
+        const struct firn_rewrite_group *group = &run->groups[batch[i]];
+        memcpy(added, result->files, result->file_count * sizeof *added);
+        memcpy(removed, group->inputs, group->input_count * sizeof *removed);
+        added += result->file_count;
+        removed += group->input_count;
+    }
+}
+
+static void count_committed(struct apply_run *run, const uint32_t *batch, uint32_t count,
+                            const struct firn_snapshot_result *snapshot)
+{
+    struct firn_rewrite_data_files_report *report = run->report;
+    report->commits++;
+    report->snapshot_id = snapshot->snapshot_id;
+    report->removed_delete_files_count += (int64_t)snapshot->removed_delete_files;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct firn_rewrite_result *result = &run->outcomes[batch[i]].result;
+        report->rewritten_data_files_count += run->groups[batch[i]].input_count;
+        report->rewritten_bytes_count += run->plan->groups[batch[i]]->bytes;
+        report->added_data_files_count += result->file_count;
+        report->rows += result->rows_out;
+        for (uint32_t j = 0; j < result->file_count; j++)
+            report->added_bytes_count += result->files[j].file_bytes;
+    }
+}
+
+/* Commits a batch of groups, with the lock held or alone. A definite failure removes the batch's outputs. (2) (3) */
+static firn_status commit_batch(struct firn_op *op, struct apply_run *run, const uint32_t *batch, uint32_t count)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    bool pins = plan->options.use_starting_sequence_number && plan->metadata->format_version > 1;
+    struct firn_snapshot_result snapshot;
+    struct firn_snapshot_change change = {
+        .operation = FIRN_TEXT("replace"),
+        .branch = plan->branch,
+        .added_sequence_number = pins ? plan->snapshot->sequence_number : FIRN_ABSENT,
+        .base_snapshot_id = plan->snapshot->id,
+    };
+    fill_files(op, run, batch, count, &change);
+    fill_properties(op, run, batch, count, &change);
+    firn_status status = firn_snapshot_commit(op, run->context.pool, run->table, &change, &snapshot);
+    enum group_state state = status == FIRN_OK        ? GROUP_COMMITTED
+                             : status == FIRN_UNKNOWN ? GROUP_COMMIT_UNKNOWN
+                                                      : GROUP_COMMIT_FAILED;
+    for (uint32_t i = 0; i < count; i++) {
+        run->outcomes[batch[i]].state = state;
+        if (state == GROUP_COMMIT_FAILED)
+            firn_rewrite_result_discard(op, run->context.store, &run->outcomes[batch[i]].result);
+    }
+    if (status == FIRN_OK)
+        count_committed(run, batch, count, &snapshot);
+    else
+        run->report->failed_commits++;
+    return status;
+}
+
+/* A failure that the run survives: kept for the report, and for the case that nothing succeeds. */
+static void note_failure(struct firn_op *op, struct apply_run *run, firn_status status)
+{
+    if (run->first_error.status == FIRN_OK) {
+        run->first_error = op->error;
+        run->first_error.status = status;
+    }
+    warn(op, run, firn_text_copy(op->arena, firn_text_of(op->error.text)));
+}
+
+/* Commits what is ready. A failed batch costs only itself, unless its outcome is unknown or the run was stopped. */
+static firn_status commit_ready(struct firn_op *op, struct apply_run *run)
+{
+    uint32_t count = run->ready_count;
+    run->ready_count = 0;
+    firn_status status = commit_batch(op, run, run->ready, count);
+    if (status == FIRN_OK)
+        return FIRN_OK;
+    status = firn_context(op, status, "commit of %u file groups", count);
+    run->is_unknown = status == FIRN_UNKNOWN;
+    if (status == FIRN_UNKNOWN || status == FIRN_CANCELLED)
+        return status;
+    note_failure(op, run, status);
+    return FIRN_OK;
+}
+
+static firn_status execute_group(struct firn_op *op, struct apply_run *run, size_t index)
+{
+    FIRN_TRY(firn_op_check(op));
+    firn_status status =
+        firn_rewrite_group_execute(op, &run->context, &run->groups[index], &run->outcomes[index].result);
+    firn_progress_group(op, run->context.progress);
+    return firn_context(op, status, "file group %zu of %u files", index, run->groups[index].input_count);
+}
+
+static firn_status run_group(struct firn_op *op, void *context, size_t index)
+{
+    struct apply_run *run = context;
+    FIRN_TRY(execute_group(op, run, index));
+    run->outcomes[index].state = GROUP_READY;
+    return FIRN_OK;
+}
+
+/* Removes the outputs of groups that finished but will not be committed. */
+static void discard_ready(struct firn_op *op, struct apply_run *run)
+{
+    for (uint32_t i = 0; i < run->plan->group_count; i++)
+        if (run->outcomes[i].state == GROUP_READY)
+            firn_rewrite_result_discard(op, run->context.store, &run->outcomes[i].result);
+}
+
+static firn_status apply_at_once(struct firn_op *op, struct apply_run *run, uint32_t width)
+{
+    uint32_t count = run->plan->group_count;
+    firn_status status = firn_pool_run(op, run->context.pool, count, width, run_group, run);
+    if (status != FIRN_OK) {
+        discard_ready(op, run);
+        return status;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        run->ready[i] = i;
+    status = commit_batch(op, run, run->ready, count);
+    if (status == FIRN_CONFLICT)
+        return firn_hint(op, status,
+                         "nothing was changed; run it again, or with partial-progress.enabled=true so that a conflict "
+                         "costs only some groups");
+    return status;
+}
+
+/* With the lock held: takes in how a group ended. */
+static firn_status settle_group(struct firn_op *op, struct apply_run *run, uint32_t index, firn_status status)
+{
+    if (status != FIRN_OK) {
+        run->outcomes[index].state = GROUP_WRITE_FAILED;
+        run->report->failed_data_files_count += run->groups[index].input_count;
+        note_failure(op, run, status);
+        return FIRN_OK;
+    }
+    run->outcomes[index].state = GROUP_READY;
+    if (run->is_unknown)
+        return FIRN_OK;
+    run->ready[run->ready_count++] = index;
+    return run->ready_count >= run->groups_per_commit ? commit_ready(op, run) : FIRN_OK;
+}
+
+static firn_status run_group_in_batches(struct firn_op *op, void *context, size_t index)
+{
+    struct apply_run *run = context;
+    firn_status status = execute_group(op, run, index);
+    if (status == FIRN_CANCELLED)
+        return status;
+    pthread_mutex_lock(&run->lock);
+    status = settle_group(op, run, (uint32_t)index, status);
+    pthread_mutex_unlock(&run->lock);
+    return status;
+}
+
+/* What partial progress amounts to once all groups are done. */
+static firn_status judge_batches(struct firn_op *op, const struct apply_run *run)
+{
+    const struct firn_rewrite_data_files_report *report = run->report;
+    int64_t failed_max = run->plan->options.failed_commits_max;
+    if (run->first_error.status == FIRN_OK)
+        return FIRN_OK;
+    if (report->commits == 0) {
+        op->error = run->first_error;
+        return run->first_error.status;
+    }
+    if (report->failed_commits > failed_max) {
+        op->error = run->first_error;
+        return firn_context(op, run->first_error.status,
+                            "%" PRId64 " of %" PRId64
+                            " commits failed, partial-progress.max-failed-commits is %" PRId64,
+                            report->failed_commits, report->failed_commits + report->commits, failed_max);
+    }
+    return firn_fail(op, FIRN_PARTIAL,
+                     "%" PRId64 " commits succeeded and %" PRId64 " failed; %" PRId64 " files could not be rewritten",
+                     report->commits, report->failed_commits, report->failed_data_files_count);
+}
+
+static firn_status apply_in_batches(struct firn_op *op, struct apply_run *run, uint32_t width)
+{
+    uint32_t count = run->plan->group_count;
+    int64_t commits_max = FIRN_MIN(run->plan->options.commits_max, (int64_t)count);
+    run->groups_per_commit = (uint32_t)((count + commits_max - 1) / commits_max);
+    firn_status status = firn_pool_run(op, run->context.pool, count, width, run_group_in_batches, run);
+    if (status == FIRN_OK && run->ready_count > 0)
+        status = commit_ready(op, run);
+    if (status == FIRN_OK)
+        return judge_batches(op, run);
+    if (!run->is_unknown)
+        discard_ready(op, run);
+    return status;
+}
+
+/* As many groups at a time as asked for, unless that leaves each too little memory. */
+static uint32_t choose_width(const struct firn_rewrite_plan *plan, uint64_t memory_bytes_max)
+{
+    int64_t width = FIRN_MIN(plan->options.concurrent_groups_max, (int64_t)plan->group_count);
+    width = FIRN_MIN(width, (int64_t)FIRN_MAX(plan->thread_count, 1u));
+    width = FIRN_MIN(width, (int64_t)(memory_bytes_max / GROUP_MEMORY_BYTES_MIN));
+    return (uint32_t)FIRN_MAX(width, 1);
+}
+
+static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, struct apply_run *run,
+                                struct firn_progress *progress)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    uint64_t memory_bytes_max = plan->memory_bytes_max ? plan->memory_bytes_max : MEMORY_BYTES_DEFAULT;
+    uint32_t width = choose_width(plan, memory_bytes_max);
+    run->context = (struct firn_rewrite_context){
+        .metadata = plan->metadata,
+        .store = run->table->store,
+        .pool = pool,
+        .operation = firn_uuid_random(op),
+        .verify = plan->verify_full ? FIRN_VERIFY_FULL : FIRN_VERIFY_COUNTS,
+        .progress = progress,
+        .memory_bytes_max = memory_bytes_max / width,
+    };
+    lay_out_groups(op, run);
+    pthread_mutex_init(&run->lock, NULL);
+    firn_status status =
+        plan->options.partial_progress ? apply_in_batches(op, run, width) : apply_at_once(op, run, width);
+    pthread_mutex_destroy(&run->lock);
+    return status;
+}
+
+static void begin_progress(const struct firn_rewrite_plan *plan, struct firn_progress *progress)
+{
+    if (!progress)
+        return;
+    atomic_store(&progress->groups_total, plan->group_count);
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        atomic_fetch_add(&progress->files_total, plan->groups[i]->file_count);
+        atomic_fetch_add(&progress->bytes_total, (uint64_t)plan->groups[i]->bytes);
+    }
+}
+
+static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
+{
+    static const struct {
+        enum firn_rewrite_verdict verdict;
+        const char *why;
+    } kinds[] = {
+        { FIRN_VERDICT_DELETES, "delete files apply to them, which firn cannot apply yet" },
+        { FIRN_VERDICT_FORMAT, "they are not Parquet" },
+        { FIRN_VERDICT_ENCRYPTED, "they have key metadata, and firn cannot decrypt" },
+        { FIRN_VERDICT_SCHEMA, "firn cannot rewrite files of this schema" },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(kinds); i++) {
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < run->plan->file_count; j++)
+            count += run->plan->files[j].verdict == kinds[i].verdict;
+        if (count > 0)
+            warn(op, run,
+                 firn_text_format(op->arena, "%u files that qualify were left alone: %s", count, kinds[i].why));
+    }
+}
+
+firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                          const struct firn_rewrite_plan *plan, struct firn_progress *progress,
+                                          struct firn_rewrite_data_files_report *out)
+{
+    int64_t started_ms = monotonic_ms(op);
+    struct apply_run run = { .plan = plan, .table = table, .report = out };
+    *out = (struct firn_rewrite_data_files_report){
+        .left_alone_files_count = plan->left_alone_count,
+        .snapshot_id = FIRN_NO_SNAPSHOT,
+    };
+    warn_of_left_alone(op, &run);
+    if (plan->options.remove_dangling_deletes)
+        warn(op, &run, FIRN_TEXT("remove-dangling-deletes: firn does not handle delete files yet, none was removed"));
+    if (plan->group_count == 0)
+        return FIRN_OK;
+    if (!table->catalog)
+        return firn_fail(op, FIRN_USAGE, "table %.*s was opened from a metadata file and is read-only",
+                         FIRN_FMT(table->name));
+    begin_progress(plan, progress);
+    firn_status status = apply_groups(op, pool, &run, progress);
+    firn_progress_end(op, progress);
+    out->elapsed_ms = monotonic_ms(op) - started_ms;
+    return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
+}

@@ -1,0 +1,272 @@
+/* Choosing files: which are candidates, how they are packed into groups, which groups are worth rewriting.
+ * Reference: procedures.md, 2.5, with the differences of 13.
+ *
+ * Invariants
+ *  (1) Files of one group have one spec and one partition tuple.
+ *  (2) A file that firn cannot rewrite safely is in no group, and groups are judged without it.
+ *  (3) Unless rewrite-all asks for it, a group is chosen only if something in it is new since the last run with these
+ *      settings, and the rewrite gives fewer files, moves files to another spec, or cuts a file that is too large. */
+#include "maintain/rewrite_data_files.h"
+
+#include "base/math.h"
+
+#include <stdlib.h>
+
+struct file_list {
+    uint32_t *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct group_list {
+    struct firn_planned_group *items;
+    size_t count;
+    size_t capacity;
+};
+
+static const struct firn_data_file *data_file(const struct firn_rewrite_plan *plan, uint32_t index)
+{
+    return &plan->files[index].scan->entry->file;
+}
+
+/* Rows deleted by files that concern this data file alone; others cannot be attributed without opening them. */
+static double deleted_ratio(const struct firn_scan_file *scan)
+{
+    int64_t rows = scan->entry->file.record_count;
+    int64_t deleted = 0;
+    if (rows <= 0)
+        return 0;
+    for (uint32_t i = 0; i < scan->deletes.own.count; i++) {
+        int64_t records = FIRN_MAX(scan->deletes.own.items[i]->file.record_count, 0);
+        deleted = records > rows - deleted ? rows : deleted + records;
+    }
+    return (double)deleted / (double)rows;
+}
+
+static bool qualifies_by_deletes(const struct firn_rewrite_options *options, const struct firn_scan_file *scan)
+{
+    return firn_delete_match_count(&scan->deletes) >= options->delete_file_threshold ||
+           deleted_ratio(scan) >= options->delete_ratio_threshold;
+}
+
+static enum firn_rewrite_verdict qualify(const struct firn_rewrite_options *options, const struct firn_scan_file *scan)
+{
+    int64_t bytes = scan->entry->file.file_bytes;
+    if (options->rewrite_all)
+        return FIRN_VERDICT_ALL;
+    if (bytes < options->file_bytes_min)
+        return FIRN_VERDICT_SMALL;
+    if (bytes > options->file_bytes_max)
+        return FIRN_VERDICT_LARGE;
+    return qualifies_by_deletes(options, scan) ? FIRN_VERDICT_DELETES : FIRN_VERDICT_SIZE_FINE;
+}
+
+static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_scan_file *scan)
+{
+    const struct firn_data_file *file = &scan->entry->file;
+    enum firn_rewrite_verdict verdict = qualify(&plan->options, scan);
+    if (verdict == FIRN_VERDICT_SIZE_FINE)
+        return verdict;
+    if (firn_delete_match_count(&scan->deletes) > 0)
+        return FIRN_VERDICT_DELETES;
+    if (file->format != FIRN_FILE_PARQUET)
+        return FIRN_VERDICT_FORMAT;
+    if (file->key_metadata.data)
+        return FIRN_VERDICT_ENCRYPTED;
+    if (plan->schema_problem.len > 0)
+        return FIRN_VERDICT_SCHEMA;
+    return verdict == FIRN_VERDICT_DELETES ? FIRN_VERDICT_THRESHOLD : verdict;
+}
+
+static bool is_candidate(enum firn_rewrite_verdict verdict)
+{
+    return verdict == FIRN_VERDICT_SMALL || verdict == FIRN_VERDICT_LARGE || verdict == FIRN_VERDICT_ALL ||
+           verdict == FIRN_VERDICT_THRESHOLD;
+}
+
+/* Judges every file and lists the candidates of each (spec, partition), both in scan order. */
+static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_map *partitions)
+{
+    struct firn_buffer *key = FIRN_NEW(op->arena, struct firn_buffer);
+    firn_buffer_defer(op->arena, key);
+    firn_map_init(partitions, op->arena);
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        struct firn_planned_file *file = &plan->files[i];
+        file->group = FIRN_NO_GROUP;
+        file->verdict = judge_file(plan, file->scan);
+        if (!is_candidate(file->verdict)) {
+            plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
+            continue;
+        }
+        FIRN_TRY(firn_data_file_partition_key(op, data_file(plan, i), key));
+        struct firn_map_entry *found = firn_map_find(partitions, firn_buffer_bytes(key));
+        if (!found) {
+            found = firn_map_put(partitions, firn_bytes_copy(op->arena, firn_buffer_bytes(key)));
+            found->value.pointer = FIRN_NEW(op->arena, struct file_list);
+        }
+        FIRN_PUSH(op->arena, (struct file_list *)found->value.pointer, i);
+    }
+    return FIRN_OK;
+}
+
+static bool has_room(const struct firn_rewrite_options *options, const struct firn_planned_group *group, int64_t bytes)
+{
+    int64_t sum;
+    if (group->file_count == 0)
+        return true;
+    return !__builtin_add_overflow(group->bytes, bytes, &sum) && sum <= options->group_bytes_max &&
+           group->file_count < options->group_files_max;
+}
+
+/* Next fit: one open group; what does not fit closes it. */
+static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, const struct file_list *candidates,
+                           struct group_list *groups)
+{
+    struct firn_planned_group group = { .files = candidates->items };
+    for (size_t i = 0; i < candidates->count; i++) {
+        int64_t bytes = FIRN_MAX(data_file(plan, candidates->items[i])->file_bytes, 0);
+        if (!has_room(&plan->options, &group, bytes)) {
+            FIRN_PUSH(op->arena, groups, group);
+            group = (struct firn_planned_group){ .files = candidates->items + i };
+        }
+        group.file_count++;
+        group.bytes += bytes;
+        plan->files[candidates->items[i]].group = (uint32_t)groups->count;
+    }
+    FIRN_PUSH(op->arena, groups, group);
+}
+
+static bool has_enough(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    const struct firn_rewrite_options *options = &plan->options;
+    if (group->file_count > 1 &&
+        (group->file_count >= options->input_files_min || group->bytes > options->target_file_bytes))
+        return true;
+    for (uint32_t i = 0; i < group->file_count; i++)
+        if (plan->files[group->files[i]].verdict == FIRN_VERDICT_THRESHOLD)
+            return true;
+    return group->bytes > options->file_bytes_max;
+}
+
+static bool has_news(const struct firn_rewrite_plan *plan, const struct firn_rewrite_history *history,
+                     const struct firn_planned_group *group)
+{
+    for (uint32_t i = 0; i < group->file_count; i++)
+        if (!firn_rewrite_history_settles(history, plan->files[group->files[i]].scan->entry))
+            return true;
+    return false;
+}
+
+static bool gains(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    if (plan->options.rewrite_all || group->output_count < group->file_count)
+        return true;
+    for (uint32_t i = 0; i < group->file_count; i++)
+        if (plan->files[group->files[i]].verdict == FIRN_VERDICT_LARGE ||
+            data_file(plan, group->files[i])->spec_id != plan->options.output_spec_id)
+            return true;
+    return false;
+}
+
+static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                               const struct firn_rewrite_history *history, struct firn_planned_group *group)
+{
+    bool rewrite_all = plan->options.rewrite_all;
+    group->verdict = FIRN_GROUP_FEW;
+    if (!rewrite_all && !has_enough(plan, group))
+        return FIRN_OK;
+    group->verdict = FIRN_GROUP_SETTLED;
+    if (!rewrite_all && !has_news(plan, history, group))
+        return FIRN_OK;
+    FIRN_TRY(firn_rewrite_plan_bins(op, plan, group));
+    group->verdict = gains(plan, group) ? FIRN_GROUP_CHOSEN : FIRN_GROUP_NO_GAIN;
+    return FIRN_OK;
+}
+
+/* Keeps the first `count` files of the group at `index`; the others become a group of their own, beyond the cap. */
+static firn_status cut_group(struct firn_op *op, struct firn_rewrite_plan *plan, struct group_list *groups,
+                             size_t index, uint32_t count)
+{
+    struct firn_planned_group whole = groups->items[index];
+    struct firn_planned_group kept = { .files = whole.files, .file_count = count };
+    for (uint32_t i = 0; i < count; i++)
+        kept.bytes += FIRN_MAX(data_file(plan, whole.files[i])->file_bytes, 0);
+    FIRN_TRY(firn_rewrite_plan_bins(op, plan, &kept));
+    if (!gains(plan, &kept)) {
+        groups->items[index].verdict = FIRN_GROUP_OVER_CAP;
+        return FIRN_OK;
+    }
+    struct firn_planned_group rest = {
+        .files = whole.files + count,
+        .file_count = whole.file_count - count,
+        .bytes = whole.bytes - kept.bytes,
+        .verdict = FIRN_GROUP_OVER_CAP,
+    };
+    for (uint32_t i = 0; i < rest.file_count; i++)
+        plan->files[rest.files[i]].group = (uint32_t)groups->count;
+    groups->items[index] = kept; /* verdict: chosen */
+    FIRN_PUSH(op->arena, groups, rest);
+    return FIRN_OK;
+}
+
+/* max-files-to-rewrite: whole groups in plan order, the last one cut. */
+static firn_status apply_cap(struct firn_op *op, struct firn_rewrite_plan *plan, struct group_list *groups)
+{
+    int64_t left = plan->options.files_max;
+    size_t count = groups->count; /* a cut appends one more, which is beyond the cap already */
+    for (size_t i = 0; i < count; i++) {
+        if (groups->items[i].verdict != FIRN_GROUP_CHOSEN)
+            continue;
+        if (groups->items[i].file_count <= left) {
+            left -= groups->items[i].file_count;
+            continue;
+        }
+        plan->is_capped = true;
+        if (left > 0)
+            FIRN_TRY(cut_group(op, plan, groups, i, (uint32_t)left));
+        else
+            groups->items[i].verdict = FIRN_GROUP_OVER_CAP;
+        left = 0;
+    }
+    return FIRN_OK;
+}
+
+static int compare_groups(const void *a, const void *b, void *context)
+{
+    const struct firn_planned_group *left = *(const struct firn_planned_group *const *)a;
+    const struct firn_planned_group *right = *(const struct firn_planned_group *const *)b;
+    enum firn_job_order order = *(const int64_t *)context;
+    bool by_bytes = order == FIRN_ORDER_BYTES_ASC || order == FIRN_ORDER_BYTES_DESC;
+    bool descending = order == FIRN_ORDER_BYTES_DESC || order == FIRN_ORDER_FILES_DESC;
+    int64_t x = by_bytes ? left->bytes : left->file_count;
+    int64_t y = by_bytes ? right->bytes : right->file_count;
+    if (order != FIRN_ORDER_NONE && x != y)
+        return (x < y) == descending ? 1 : -1;
+    return left < right ? -1 : left > right; /* one array: plan order */
+}
+
+static void list_chosen(struct firn_op *op, struct firn_rewrite_plan *plan)
+{
+    plan->groups = FIRN_NEW_ARRAY(op->arena, const struct firn_planned_group *, plan->packed_count);
+    for (uint32_t i = 0; i < plan->packed_count; i++)
+        if (plan->packed[i].verdict == FIRN_GROUP_CHOSEN)
+            plan->groups[plan->group_count++] = &plan->packed[i];
+    qsort_r(plan->groups, plan->group_count, sizeof *plan->groups, compare_groups, &plan->options.job_order);
+}
+
+firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,
+                                     struct firn_rewrite_plan *plan)
+{
+    struct firn_map partitions;
+    struct group_list groups = { 0 };
+    FIRN_TRY(collect_candidates(op, plan, &partitions));
+    for (size_t i = 0; i < partitions.count; i++)
+        pack_partition(op, plan, partitions.entries[i].value.pointer, &groups);
+    for (size_t i = 0; i < groups.count; i++)
+        FIRN_TRY(judge_group(op, plan, history, &groups.items[i]));
+    FIRN_TRY(apply_cap(op, plan, &groups));
+    plan->packed = groups.items;
+    plan->packed_count = (uint32_t)groups.count;
+    list_chosen(op, plan);
+    return FIRN_OK;
+}

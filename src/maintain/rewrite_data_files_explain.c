@@ -1,0 +1,218 @@
+/* The plan of rewrite_data_files in words and as JSON: every file of the snapshot with the reason it was chosen or not.
+ */
+#include "maintain/rewrite_data_files.h"
+
+#include "base/math.h"
+
+/* A small object is fetched whole; a larger one in footer and ranges. Measured rates vary; these are for a first idea.
+ */
+#define WHOLE_FETCH_BYTES_MAX       (INT64_C(8) << 20)
+#define RANGE_FETCH_BYTES           (INT64_C(64) << 20)
+#define BYTES_PER_SECOND_AND_THREAD (INT64_C(40) << 20)
+
+static struct firn_text qualification(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                      const struct firn_data_file *file)
+{
+    const struct firn_rewrite_options *options = &plan->options;
+    if (options->rewrite_all)
+        return FIRN_TEXT("rewrite-all takes every file");
+    if (file->file_bytes < options->file_bytes_min)
+        return firn_text_format(arena, "%" PRId64 " bytes, below min-file-size-bytes %" PRId64, file->file_bytes,
+                                options->file_bytes_min);
+    if (file->file_bytes > options->file_bytes_max)
+        return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, file->file_bytes,
+                                options->file_bytes_max);
+    return firn_text_format(arena, "over delete-file-threshold %" PRId64 " or delete-ratio-threshold %g",
+                            options->delete_file_threshold, options->delete_ratio_threshold);
+}
+
+static struct firn_text group_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                     const struct firn_planned_group *group)
+{
+    const struct firn_rewrite_options *options = &plan->options;
+    switch (group->verdict) {
+    case FIRN_GROUP_CHOSEN:
+        return firn_text_format(arena, "chosen: %u files of %" PRId64 " bytes together become %" PRId64,
+                                group->file_count, group->bytes, group->output_count);
+    case FIRN_GROUP_FEW:
+        return firn_text_format(arena,
+                                "left: its partition has %u such files of %" PRId64
+                                " bytes together, fewer than min-input-files %" PRId64
+                                " and not above target-file-size-bytes %" PRId64,
+                                group->file_count, group->bytes, options->input_files_min, options->target_file_bytes);
+    case FIRN_GROUP_NO_GAIN:
+        return firn_text_format(arena,
+                                "left: the %u such files of its partition, %" PRId64
+                                " bytes together, would come out as %" PRId64 " files",
+                                group->file_count, group->bytes, group->output_count);
+    case FIRN_GROUP_SETTLED:
+        return firn_text_format(arena,
+                                "left: an earlier run with these settings wrote or left it, and none of the %u such "
+                                "files of its partition is newer",
+                                group->file_count);
+    case FIRN_GROUP_OVER_CAP:
+        return firn_text_format(arena, "left for a later run: max-files-to-rewrite is %" PRId64, options->files_max);
+    }
+    return FIRN_TEXT("");
+}
+
+static struct firn_text left_alone_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                          const struct firn_planned_file *file)
+{
+    const struct firn_data_file *data = &file->scan->entry->file;
+    switch (file->verdict) {
+    case FIRN_VERDICT_DELETES:
+        return firn_text_format(arena, "%u delete files apply to it, which firn cannot apply yet",
+                                firn_delete_match_count(&file->scan->deletes));
+    case FIRN_VERDICT_FORMAT:
+        return firn_text_format(arena, "it is %.*s, and firn rewrites Parquet only", FIRN_FMT(data->format_text));
+    case FIRN_VERDICT_ENCRYPTED:
+        return FIRN_TEXT("it has key metadata, and firn cannot decrypt");
+    default:
+        return plan->schema_problem;
+    }
+}
+
+struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                          const struct firn_planned_file *file)
+{
+    const struct firn_data_file *data = &file->scan->entry->file;
+    if (file->verdict == FIRN_VERDICT_SIZE_FINE)
+        return firn_text_format(arena,
+                                "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
+                                "%" PRId64,
+                                data->file_bytes, plan->options.file_bytes_min, plan->options.file_bytes_max);
+    struct firn_text first = qualification(arena, plan, data);
+    struct firn_text second;
+    if (file->group != FIRN_NO_GROUP) {
+        second = group_reason(arena, plan, &plan->packed[file->group]);
+        return firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(first), FIRN_FMT(second));
+    }
+    second = left_alone_reason(arena, plan, file);
+    return firn_text_format(arena, "%.*s; left alone: %.*s", FIRN_FMT(first), FIRN_FMT(second));
+}
+
+static struct firn_text partition_text(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                       const struct firn_data_file *file)
+{
+    const struct firn_partition_spec *spec = firn_metadata_spec(plan->metadata, file->spec_id);
+    if (!spec)
+        return FIRN_TEXT("");
+    return firn_partition_path(arena, spec, plan->spec_types[spec - plan->metadata->specs], &file->partition);
+}
+
+static json_t *file_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                         const struct firn_planned_file *file)
+{
+    const struct firn_data_file *data = &file->scan->entry->file;
+    json_t *json = json_object();
+    firn_json_set_text(json, "path", data->path);
+    firn_json_set_i64(json, "bytes", data->file_bytes);
+    firn_json_set_i64(json, "records", data->record_count);
+    firn_json_set_text(json, "reason", firn_rewrite_plan_reason(arena, plan, file));
+    return json;
+}
+
+static json_t *outputs_json(const struct firn_planned_group *group)
+{
+    json_t *outputs = json_array();
+    for (uint32_t i = 0; i < group->bin_count; i++) {
+        json_t *pieces = json_array();
+        for (uint32_t j = 0; j < group->bins[i].piece_count; j++) {
+            const struct firn_rewrite_piece *piece = &group->bins[i].pieces[j];
+            json_t *json = json_object();
+            firn_json_set_i64(json, "file", piece->input);
+            firn_json_set_i64(json, "offset", (int64_t)piece->offset);
+            firn_json_set_i64(json, "length", (int64_t)piece->length);
+            json_array_append_new(pieces, json);
+        }
+        json_t *output = json_object();
+        firn_json_set_i64(output, "input_bytes", group->bin_bytes[i]);
+        firn_json_set(output, "pieces", pieces);
+        json_array_append_new(outputs, output);
+    }
+    return outputs;
+}
+
+static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index)
+{
+    const struct firn_planned_group *group = plan->groups[index];
+    const struct firn_data_file *first = &plan->files[group->files[0]].scan->entry->file;
+    json_t *files = json_array();
+    for (uint32_t i = 0; i < group->file_count; i++)
+        json_array_append_new(files, file_json(arena, plan, &plan->files[group->files[i]]));
+    json_t *json = json_object();
+    firn_json_set_i64(json, "group", index);
+    firn_json_set_text(json, "partition", partition_text(arena, plan, first));
+    firn_json_set_i64(json, "spec_id", first->spec_id);
+    firn_json_set_i64(json, "output_spec_id", plan->options.output_spec_id);
+    firn_json_set_i64(json, "input_bytes", group->bytes);
+    firn_json_set_i64(json, "input_files", group->file_count);
+    firn_json_set_i64(json, "expected_output_files", group->output_count);
+    firn_json_set(json, "files", files);
+    firn_json_set(json, "outputs", outputs_json(group));
+    return json;
+}
+
+static bool is_chosen(const struct firn_rewrite_plan *plan, const struct firn_planned_file *file)
+{
+    return file->group != FIRN_NO_GROUP && plan->packed[file->group].verdict == FIRN_GROUP_CHOSEN;
+}
+
+static json_t *skipped_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan)
+{
+    json_t *skipped = json_array();
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        const struct firn_planned_file *file = &plan->files[i];
+        if (is_chosen(plan, file))
+            continue;
+        json_t *json = file_json(arena, plan, file);
+        firn_json_set_text(json, "partition", partition_text(arena, plan, &file->scan->entry->file));
+        json_array_append_new(skipped, json);
+    }
+    return skipped;
+}
+
+static json_t *estimate_json(const struct firn_rewrite_plan *plan)
+{
+    int64_t bytes = 0, requests = 0;
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        const struct firn_planned_group *group = plan->groups[i];
+        bytes += group->bytes;
+        requests += group->output_count;
+        for (uint32_t j = 0; j < group->file_count; j++) {
+            int64_t file_bytes = plan->files[group->files[j]].scan->entry->file.file_bytes;
+            requests += file_bytes <= WHOLE_FETCH_BYTES_MAX ? 1 : 2 + file_bytes / RANGE_FETCH_BYTES;
+        }
+    }
+    json_t *json = json_object();
+    firn_json_set_i64(json, "bytes_read", bytes);
+    firn_json_set_i64(json, "bytes_written", bytes);
+    firn_json_set_i64(json, "requests", requests);
+    firn_json_set(json, "seconds",
+                  json_real((double)bytes / (double)(BYTES_PER_SECOND_AND_THREAD * FIRN_MAX(plan->thread_count, 1u))));
+    return json;
+}
+
+json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan)
+{
+    json_t *groups = json_array();
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        json_array_append_new(groups, group_json(op->arena, plan, i));
+    json_t *json = json_object();
+    firn_json_set_text(json, "table", plan->table_name);
+    firn_json_set(json, "snapshot_id",
+                  plan->snapshot ? firn_json_string(firn_text_format(op->arena, "%" PRId64, plan->snapshot->id))
+                                 : json_null());
+    firn_json_set_text(json, "strategy", FIRN_TEXT("binpack"));
+    firn_json_set(json, "options", firn_rewrite_options_json(&plan->options));
+    firn_json_set(json, "groups", groups);
+    firn_json_set(json, "skipped", skipped_json(op->arena, plan));
+    firn_json_set(json, "estimate", estimate_json(plan));
+    return firn_json_own(op->arena, json);
+}
+
+uint32_t firn_rewrite_plan_group_count(const struct firn_rewrite_plan *plan)
+{
+    return plan->group_count;
+}

@@ -1,0 +1,81 @@
+/* What earlier runs of rewrite_data_files have settled, read from snapshot summaries.
+ *
+ * Sizes are predicted from compressed inputs, and re-encoding may give files a fifth of that. Judged by size alone such
+ * outputs would be candidates again at once. So every commit records the shape of its outputs, and the commit that
+ * completes a run records the settings and the snapshot it was planned on. Snapshots that expired are forgotten: then
+ * files are judged by size once more. */
+#include "maintain/rewrite_data_files.h"
+
+enum { SETTLED = 1, NEW = 2 };
+
+static struct firn_text summary_text(const struct firn_snapshot *snapshot, const char *key)
+{
+    const json_t *value = snapshot->summary ? json_object_get(snapshot->summary, key) : NULL;
+    if (!json_is_string(value))
+        return FIRN_TEXT("");
+    return (struct firn_text){ json_string_value(value), json_string_length(value) };
+}
+
+static void mark(struct firn_rewrite_history *history, int64_t *id, uint64_t meaning)
+{
+    struct firn_bytes key = { (const uint8_t *)id, sizeof *id };
+    firn_map_put(&history->snapshots, key)->value.number = meaning;
+}
+
+static uint64_t meaning_of(const struct firn_rewrite_history *history, int64_t id)
+{
+    struct firn_bytes key = { (const uint8_t *)&id, sizeof id };
+    const struct firn_map_entry *found = firn_map_find(&history->snapshots, key);
+    return found ? found->value.number : 0;
+}
+
+/* The snapshot that the latest complete run with these settings was planned on, seen from `head`. Walks are bounded by
+ * the number of snapshots: parents are what a file says, and may run in a circle. */
+static bool find_covered(const struct firn_metadata *metadata, const struct firn_snapshot *head,
+                         struct firn_text settings, int64_t *covered_id)
+{
+    const struct firn_snapshot *at = head;
+    for (uint32_t step = 0; at && step < metadata->snapshot_count; step++) {
+        if (firn_text_same(summary_text(at, FIRN_SUMMARY_SETTINGS), settings))
+            return firn_text_to_i64(summary_text(at, FIRN_SUMMARY_COVERS), covered_id);
+        at = firn_metadata_snapshot(metadata, at->parent_id);
+    }
+    return false;
+}
+
+/* Marks what was committed after the covered snapshot as new, but for the outputs of runs. False when the way back to
+ * it is cut. */
+static bool mark_new(struct firn_rewrite_history *history, const struct firn_metadata *metadata,
+                     const struct firn_snapshot *head, int64_t covered_id)
+{
+    const struct firn_snapshot *at = head;
+    for (uint32_t step = 0; at && step < metadata->snapshot_count; step++) {
+        if (at->id == covered_id)
+            return true;
+        if (meaning_of(history, at->id) != SETTLED)
+            mark(history, &history->ids[at - metadata->snapshots], NEW);
+        at = firn_metadata_snapshot(metadata, at->parent_id);
+    }
+    return false;
+}
+
+void firn_rewrite_history_read(struct firn_op *op, const struct firn_metadata *metadata,
+                               const struct firn_snapshot *head, struct firn_text settings, struct firn_text shape,
+                               struct firn_rewrite_history *out)
+{
+    int64_t covered_id;
+    *out = (struct firn_rewrite_history){ .ids = FIRN_NEW_ARRAY(op->arena, int64_t, metadata->snapshot_count) };
+    firn_map_init(&out->snapshots, op->arena);
+    for (uint32_t i = 0; i < metadata->snapshot_count; i++) {
+        out->ids[i] = metadata->snapshots[i].id;
+        if (firn_text_same(summary_text(&metadata->snapshots[i], FIRN_SUMMARY_SHAPE), shape))
+            mark(out, &out->ids[i], SETTLED);
+    }
+    out->is_covered = find_covered(metadata, head, settings, &covered_id) && mark_new(out, metadata, head, covered_id);
+}
+
+bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_manifest_entry *entry)
+{
+    uint64_t meaning = meaning_of(history, entry->snapshot_id);
+    return history->is_covered ? meaning != NEW : meaning == SETTLED;
+}

@@ -1,0 +1,93 @@
+/* Planning rewrite_data_files: arguments checked, the branch's head scanned, files chosen. Reads metadata only.
+ * Reference: procedures.md, 2.1 to 2.5. */
+#include "maintain/rewrite_data_files.h"
+
+/* Head of the branch. An empty table has none, whatever branch is named. */
+static firn_status find_head(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text branch,
+                             const struct firn_snapshot **out)
+{
+    *out = NULL;
+    if (metadata->current_snapshot_id == FIRN_NO_SNAPSHOT)
+        return FIRN_OK;
+    const struct firn_ref *ref = firn_metadata_ref(metadata, branch);
+    if (!ref)
+        return firn_fail(op, FIRN_NOT_FOUND, "branch \"%.*s\" does not exist", FIRN_FMT(branch));
+    if (ref->type == FIRN_REF_TAG)
+        return firn_fail(op, FIRN_USAGE, "\"%.*s\" is a tag, and tags cannot be written to", FIRN_FMT(branch));
+    *out = firn_metadata_snapshot(metadata, ref->snapshot_id);
+    return FIRN_OK;
+}
+
+/* A schema that firn cannot rewrite makes every candidate a file left alone, not an error. */
+static firn_status note_schema_problem(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text *out)
+{
+    struct firn_op trial = *op;
+    firn_status status = firn_rewrite_schema_check(&trial, firn_metadata_current_schema(metadata));
+    if (status == FIRN_UNSUPPORTED) {
+        *out = firn_text_copy(op->arena, firn_text_of(trial.error.text));
+        return FIRN_OK;
+    }
+    op->error = trial.error;
+    return status;
+}
+
+static firn_status resolve_spec_types(struct firn_op *op, struct firn_rewrite_plan *plan)
+{
+    const struct firn_metadata *metadata = plan->metadata;
+    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
+    plan->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
+    for (uint32_t i = 0; i < metadata->spec_count; i++)
+        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &plan->spec_types[i]));
+    return FIRN_OK;
+}
+
+static firn_status scan_files(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+                              const struct firn_predicate *where, struct firn_rewrite_plan *plan)
+{
+    struct firn_scan scan;
+    struct firn_scan_options options = { .where = where };
+    FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &scan));
+    plan->file_count = scan.file_count;
+    plan->files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, scan.file_count);
+    for (uint32_t i = 0; i < scan.file_count; i++)
+        plan->files[i].scan = &scan.files[i];
+    return FIRN_OK;
+}
+
+static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+                             const struct firn_predicate *where, struct firn_rewrite_plan *plan)
+{
+    struct firn_rewrite_history history;
+    FIRN_TRY(resolve_spec_types(op, plan));
+    FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
+    FIRN_TRY(scan_files(op, pool, store, where, plan));
+    plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
+    plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);
+    firn_rewrite_history_read(op, plan->metadata, plan->snapshot, plan->settings, plan->shape, &history);
+    return firn_rewrite_plan_choose(op, &history, plan);
+}
+
+firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                         const struct firn_rewrite_data_files_args *args,
+                                         struct firn_rewrite_plan **out)
+{
+    struct firn_rewrite_plan *plan = FIRN_NEW(op->arena, struct firn_rewrite_plan);
+    *plan = (struct firn_rewrite_plan){
+        .table_name = table->name,
+        .metadata = table->metadata,
+        .branch = args->branch.len > 0 ? firn_text_copy(op->arena, args->branch) : FIRN_TEXT("main"),
+        .where = firn_text_copy(op->arena, firn_text_trim(args->where)),
+        .verify_full = args->verify_full,
+        .memory_bytes_max = args->memory_bytes_max,
+        .thread_count = firn_pool_thread_count(pool),
+    };
+    const struct firn_predicate *where = NULL;
+    FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, args, &plan->options));
+    if (plan->where.len > 0)
+        FIRN_TRY(firn_predicate_parse(op, plan->where, firn_metadata_current_schema(plan->metadata), &where));
+    firn_status status = find_head(op, plan->metadata, plan->branch, &plan->snapshot);
+    if (status == FIRN_OK && plan->snapshot)
+        status = make_plan(op, pool, table->store, where, plan);
+    *out = plan;
+    return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
+}

@@ -1,0 +1,83 @@
+/* Counting the rows of a Parquet file by decoding all of it: the proof that a file can be read. */
+#include "maintain/row_count.h"
+
+#include "format/parquet/reader.h"
+
+static firn_status read_footer(struct firn_op *op, struct firn_object *object, struct firn_buffer *bytes,
+                               struct firn_footer **out)
+{
+    uint8_t tail[FIRN_PARQUET_TAIL_BYTES];
+    uint64_t file_bytes = firn_object_size(object);
+    uint32_t footer_bytes;
+    if (file_bytes < sizeof tail)
+        return firn_fail(op, FIRN_CORRUPT, "file is %" PRIu64 " bytes, too short for parquet", file_bytes);
+    FIRN_TRY(firn_object_read(op, object, file_bytes - sizeof tail, sizeof tail, tail));
+    FIRN_TRY(firn_footer_tail_parse(op, (struct firn_bytes){ tail, sizeof tail }, file_bytes, &footer_bytes));
+    FIRN_TRY(firn_buffer_resize(op, bytes, footer_bytes));
+    FIRN_TRY(firn_object_read(op, object, file_bytes - sizeof tail - footer_bytes, footer_bytes, bytes->data));
+    return firn_footer_parse(op, firn_buffer_bytes(bytes), file_bytes, out);
+}
+
+/* The reader compares the rows it finds with the row group's; reading to the end is the check. */
+static firn_status decode_chunk(struct firn_op *op, struct firn_object *object, const struct firn_footer *footer,
+                                const struct firn_row_group *row_group, uint32_t column, struct firn_buffer *bytes)
+{
+    const struct firn_column_chunk *chunk = &row_group->chunks[column];
+    struct firn_chunk_reader_options options = { .crc_check = true };
+    struct firn_chunk_reader *reader;
+    struct firn_vector vector;
+    bool has_page = true;
+    uint64_t offset, len;
+    firn_column_chunk_range(chunk, &offset, &len);
+    FIRN_TRY(firn_buffer_resize(op, bytes, len));
+    FIRN_TRY(firn_object_read(op, object, offset, len, bytes->data));
+    FIRN_TRY(firn_chunk_reader_open(op, footer->leaves[column], chunk, row_group->row_count, firn_buffer_bytes(bytes),
+                                    options, &reader));
+    firn_status status = FIRN_OK;
+    while (status == FIRN_OK && has_page)
+        status = firn_chunk_reader_next(op, reader, &vector, &has_page);
+    firn_chunk_reader_close(reader);
+    return status;
+}
+
+static firn_status decode_row_group(struct firn_op *op, struct firn_object *object, const struct firn_footer *footer,
+                                    uint32_t index, struct firn_buffer *bytes)
+{
+    FIRN_TRY(firn_op_check(op));
+    for (uint32_t i = 0; i < footer->leaf_count; i++) {
+        firn_status status = decode_chunk(op, object, footer, &footer->row_groups[index], i, bytes);
+        if (status != FIRN_OK)
+            return firn_context(op, status, "row group %u", index);
+    }
+    return FIRN_OK;
+}
+
+static firn_status count_rows(struct firn_op *op, struct firn_object *object, struct firn_buffer *bytes, int64_t *rows)
+{
+    struct firn_footer *footer;
+    FIRN_TRY(read_footer(op, object, bytes, &footer));
+    *rows = 0;
+    for (uint32_t i = 0; i < footer->row_group_count; i++) {
+        FIRN_TRY(decode_row_group(op, object, footer, i, bytes));
+        if (__builtin_add_overflow(*rows, footer->row_groups[i].row_count, rows))
+            return firn_fail(op, FIRN_CORRUPT, "row groups have more rows than can be");
+    }
+    if (*rows != footer->row_count)
+        return firn_fail(op, FIRN_CORRUPT, "row groups have %" PRId64 " rows, the footer says %" PRId64, *rows,
+                         footer->row_count);
+    return FIRN_OK;
+}
+
+firn_status firn_parquet_rows_count(struct firn_op *op, struct firn_store *store, struct firn_text location,
+                                    int64_t *rows)
+{
+    struct firn_object *object;
+    struct firn_buffer bytes = { 0 };
+    firn_status status = firn_object_open(op, store, location, &object);
+    if (status == FIRN_OK) {
+        status = count_rows(op, object, &bytes, rows);
+        firn_buffer_done(&bytes);
+        firn_object_close(object);
+    }
+    return firn_context(op, status, "data file \"%.*s\"", FIRN_FMT(location));
+}
