@@ -7,7 +7,7 @@
 
 static struct firn_text id_text(struct firn_arena *arena, int64_t id)
 {
-    return firn_text_format(arena, "%" PRId64, id);
+    return firn_text_format(arena, "%" PRIu64, (uint64_t)id); /* some writers count past 2^63 */
 }
 
 static json_t *id_json(struct firn_arena *arena, int64_t id)

@@ -202,8 +202,9 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
     json_t *json = json_object();
     firn_json_set_text(json, "table", plan->table_name);
     firn_json_set(json, "snapshot_id",
-                  plan->snapshot ? firn_json_string(firn_text_format(op->arena, "%" PRId64, plan->snapshot->id))
-                                 : json_null());
+                  plan->snapshot
+                      ? firn_json_string(firn_text_format(op->arena, "%" PRIu64, (uint64_t)plan->snapshot->id))
+                      : json_null());
     firn_json_set_text(json, "strategy", FIRN_TEXT("binpack"));
     firn_json_set(json, "options", firn_rewrite_options_json(&plan->options));
     firn_json_set(json, "groups", groups);
