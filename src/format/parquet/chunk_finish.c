@@ -1,0 +1,225 @@
+/* What a finished chunk says of itself: metadata, page indexes, metrics. parquet.thrift, ColumnMetaData;
+ * parquet-format, "Page Index". */
+#include "format/parquet/chunk_writer.h"
+
+#include "base/math.h"
+
+enum { STATISTICS_BYTES_MAX = 4096 }; /* both bounds of a chunk together, as parquet-java limits them */
+
+static void describe_offsets(struct firn_chunk_writer *writer, int64_t pages_offset, struct firn_offset_index *out)
+{
+    struct firn_arena *arena = &writer->results;
+    bool is_slice = writer->leaf->type == FIRN_PARQUET_BYTE_ARRAY;
+    int64_t row = 0;
+    *out = (struct firn_offset_index){
+        .pages = FIRN_NEW_ARRAY(arena, struct firn_page_location, writer->records.count),
+        .page_count = (uint32_t)writer->records.count,
+        .unencoded_bytes = is_slice ? FIRN_NEW_ARRAY(arena, int64_t, writer->records.count) : NULL,
+    };
+    for (size_t i = 0; i < writer->records.count; i++) {
+        const struct firn_page_record *record = &writer->records.items[i];
+        out->pages[i] = (struct firn_page_location){
+            .offset = pages_offset + record->offset,
+            .compressed_bytes = (int32_t)record->sizes.compressed_bytes,
+            .first_row_index = row,
+        };
+        if (is_slice)
+            out->unencoded_bytes[i] = record->unencoded_bytes;
+        row += record->row_count;
+    }
+}
+
+/* Whether a page index can hold every page's bounds: a page of NaN alone has none, and then there is no index. */
+static bool indexable(const struct firn_chunk_writer *writer)
+{
+    if (writer->order == FIRN_ORDER_NONE || !writer->options.statistics)
+        return false;
+    for (size_t i = 0; i < writer->records.count; i++)
+        if (writer->records.items[i].value_count > 0 && !writer->records.items[i].has_bounds)
+            return false;
+    return true;
+}
+
+/* Whether the bounds of each page lie on one side (`sign`) of those of the page before, or at them; pages of nulls
+ * alone are passed over. */
+static bool ordered(const struct firn_chunk_writer *writer, int sign)
+{
+    const struct firn_page_record *before = NULL;
+    for (size_t i = 0; i < writer->records.count; i++) {
+        const struct firn_page_record *record = &writer->records.items[i];
+        if (!record->has_bounds)
+            continue;
+        if (before && (firn_order_compare(writer->order, record->min, before->min) * sign < 0 ||
+                       firn_order_compare(writer->order, record->max, before->max) * sign < 0))
+            return false;
+        before = record;
+    }
+    return true;
+}
+
+static enum firn_boundary_order boundary_order(const struct firn_chunk_writer *writer)
+{
+    if (ordered(writer, 1))
+        return FIRN_ASCENDING;
+    return ordered(writer, -1) ? FIRN_DESCENDING : FIRN_UNORDERED;
+}
+
+static void describe_page(const struct firn_page_record *record, uint32_t page, struct firn_column_index *out)
+{
+    out->null_pages[page] = !record->has_bounds;
+    out->min_values[page] = record->min;
+    out->max_values[page] = record->max;
+    out->null_counts[page] = record->slot_count - record->value_count;
+    if (out->nan_counts)
+        out->nan_counts[page] = record->nan_count;
+    if (out->rep_histograms)
+        memcpy(out->rep_histograms + (size_t)page * out->rep_level_count, record->rep_histogram,
+               out->rep_level_count * sizeof(int64_t));
+    if (out->def_histograms)
+        memcpy(out->def_histograms + (size_t)page * out->def_level_count, record->def_histogram,
+               out->def_level_count * sizeof(int64_t));
+}
+
+/* Room for `level_count` numbers a page, or NULL when there are none. */
+static int64_t *new_histograms(struct firn_chunk_writer *writer, uint32_t level_count)
+{
+    return level_count ? FIRN_NEW_ARRAY(&writer->results, int64_t, writer->records.count * level_count) : NULL;
+}
+
+static void describe_bounds(struct firn_chunk_writer *writer, struct firn_column_index *out)
+{
+    struct firn_arena *arena = &writer->results;
+    size_t count = writer->records.count;
+    if (count == 0 || !indexable(writer))
+        return;
+    uint32_t rep_level_count = writer->leaf->rep_max > 0 ? writer->leaf->rep_max + 1u : 0;
+    uint32_t def_level_count = writer->leaf->def_max > 1 ? writer->leaf->def_max + 1u : 0;
+    *out = (struct firn_column_index){
+        .page_count = (uint32_t)count,
+        .null_pages = FIRN_NEW_ARRAY(arena, bool, count),
+        .min_values = FIRN_NEW_ARRAY(arena, struct firn_bytes, count),
+        .max_values = FIRN_NEW_ARRAY(arena, struct firn_bytes, count),
+        .boundary_order = boundary_order(writer),
+        .null_counts = FIRN_NEW_ARRAY(arena, int64_t, count),
+        .nan_counts = firn_order_has_nan(writer->order) ? FIRN_NEW_ARRAY(arena, int64_t, count) : NULL,
+        .rep_histograms = new_histograms(writer, rep_level_count),
+        .def_histograms = new_histograms(writer, def_level_count),
+        .rep_level_count = rep_level_count,
+        .def_level_count = def_level_count,
+    };
+    for (uint32_t i = 0; i < count; i++)
+        describe_page(&writer->records.items[i], i, out);
+}
+
+static void describe_metrics(struct firn_chunk_writer *writer, struct firn_chunk_metrics *out)
+{
+    const struct firn_bounds *bounds = &writer->bounds;
+    for (size_t i = 0; i < writer->records.count; i++) {
+        out->value_count += writer->records.items[i].slot_count;
+        out->null_count += writer->records.items[i].slot_count - writer->records.items[i].value_count;
+    }
+    out->nan_count = bounds->nan_count;
+    out->has_bounds = bounds->found && writer->options.statistics;
+    if (!out->has_bounds)
+        return;
+    out->min = firn_bytes_copy(&writer->results, firn_buffer_bytes(&bounds->min));
+    out->max = firn_bytes_copy(&writer->results, firn_buffer_bytes(&bounds->max));
+}
+
+static void describe_statistics(struct firn_chunk_writer *writer, const struct firn_chunk_metrics *metrics,
+                                struct firn_parquet_statistics *out)
+{
+    if (!writer->options.statistics)
+        return;
+    out->has_null_count = true;
+    out->null_count = metrics->null_count;
+    out->has_nan_count = firn_order_has_nan(writer->order);
+    out->nan_count = metrics->nan_count;
+    if (!metrics->has_bounds || metrics->min.len + metrics->max.len >= STATISTICS_BYTES_MAX)
+        return;
+    out->min_value = firn_bound_lower(&writer->results, writer->leaf, metrics->min, SIZE_MAX);
+    out->max_value = firn_bound_upper(&writer->results, writer->leaf, metrics->max, SIZE_MAX);
+}
+
+static void add_histogram(int64_t *sum, const int64_t *histogram, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        sum[i] += histogram[i];
+}
+
+static void describe_sizes(struct firn_chunk_writer *writer, struct firn_size_statistics *out)
+{
+    const struct firn_parquet_node *leaf = writer->leaf;
+    if (leaf->rep_max > 0) {
+        out->rep_histogram_count = leaf->rep_max + 1u;
+        out->rep_histogram = FIRN_NEW_ARRAY(&writer->results, int64_t, out->rep_histogram_count);
+    }
+    if (leaf->def_max > 1) {
+        out->def_histogram_count = leaf->def_max + 1u;
+        out->def_histogram = FIRN_NEW_ARRAY(&writer->results, int64_t, out->def_histogram_count);
+    }
+    out->has_unencoded_bytes = leaf->type == FIRN_PARQUET_BYTE_ARRAY;
+    for (size_t i = 0; i < writer->records.count; i++) {
+        const struct firn_page_record *record = &writer->records.items[i];
+        out->unencoded_bytes += record->unencoded_bytes;
+        add_histogram(out->rep_histogram, record->rep_histogram, out->rep_histogram_count);
+        add_histogram(out->def_histogram, record->def_histogram, out->def_histogram_count);
+    }
+}
+
+/* The pages by kind, and the encodings they and their levels have. */
+static void describe_encodings(struct firn_chunk_writer *writer, bool has_dictionary, struct firn_column_chunk *out)
+{
+    enum { KIND_COUNT = 3 };
+    int32_t data_page_type = writer->options.page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA;
+    struct firn_encoding_stats kinds[KIND_COUNT] = {
+        { FIRN_PAGE_DICTIONARY, FIRN_ENCODING_PLAIN, has_dictionary },
+        { data_page_type, FIRN_ENCODING_RLE_DICTIONARY, 0 },
+        { data_page_type, FIRN_ENCODING_PLAIN, 0 },
+    };
+    for (size_t i = 0; i < writer->records.count; i++)
+        kinds[writer->records.items[i].encoding == FIRN_ENCODING_PLAIN ? 2 : 1].count++;
+    out->encoding_stats = FIRN_NEW_ARRAY(&writer->results, struct firn_encoding_stats, KIND_COUNT);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (kinds[i].count > 0)
+            out->encoding_stats[out->encoding_stats_count++] = kinds[i];
+
+    out->encodings = FIRN_NEW_ARRAY(&writer->results, enum firn_encoding, 3);
+    if (kinds[0].count + kinds[2].count > 0)
+        out->encodings[out->encoding_count++] = FIRN_ENCODING_PLAIN;
+    out->encodings[out->encoding_count++] = FIRN_ENCODING_RLE;
+    if (kinds[1].count > 0)
+        out->encodings[out->encoding_count++] = FIRN_ENCODING_RLE_DICTIONARY;
+}
+
+static void describe_chunk(struct firn_chunk_writer *writer, struct firn_page_sizes dictionary,
+                           const struct firn_chunk_metrics *metrics, struct firn_column_chunk *out)
+{
+    *out = (struct firn_column_chunk){
+        .type = writer->leaf->type,
+        .codec = writer->options.codec,
+        .path = writer->leaf->path,
+        .value_count = metrics->value_count,
+        .uncompressed_bytes = dictionary.uncompressed_bytes,
+        .compressed_bytes = dictionary.compressed_bytes,
+        .data_page_offset = dictionary.compressed_bytes,
+    };
+    for (size_t i = 0; i < writer->records.count; i++) {
+        out->uncompressed_bytes += writer->records.items[i].sizes.uncompressed_bytes;
+        out->compressed_bytes += writer->records.items[i].sizes.compressed_bytes;
+    }
+    describe_encodings(writer, dictionary.compressed_bytes > 0, out);
+    describe_statistics(writer, metrics, &out->statistics);
+    describe_sizes(writer, &out->sizes);
+}
+
+void firn_chunk_describe(struct firn_chunk_writer *writer, struct firn_page_sizes dictionary,
+                         struct firn_encoded_chunk *out)
+{
+    for (size_t i = 0; i < writer->records.count; i++)
+        out->row_count += writer->records.items[i].row_count;
+    describe_metrics(writer, &out->metrics);
+    describe_chunk(writer, dictionary, &out->metrics, &out->metadata);
+    describe_offsets(writer, dictionary.compressed_bytes, &out->offset_index);
+    describe_bounds(writer, &out->column_index);
+}

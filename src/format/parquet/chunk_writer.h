@@ -1,0 +1,71 @@
+/* The inside of a chunk writer: chunk_writer.c fills pages, chunk_finish.c describes what was written. */
+#ifndef FIRN_FORMAT_PARQUET_CHUNK_WRITER_H
+#define FIRN_FORMAT_PARQUET_CHUNK_WRITER_H
+
+#include "format/parquet/dictionary_write.h"
+#include "format/parquet/order.h"
+#include "format/parquet/page_write.h"
+#include "format/parquet/writer.h"
+
+/* A written data page, as the page indexes tell of it. */
+struct firn_page_record {
+    int64_t offset; /* from the first data page */
+    struct firn_page_sizes sizes;
+    enum firn_encoding encoding;
+    uint32_t slot_count, value_count, row_count;
+    int64_t nan_count;
+    int64_t unencoded_bytes; /* BYTE_ARRAY */
+    bool has_bounds;
+    struct firn_bytes min, max; /* as the column index holds them */
+    int64_t *rep_histogram, *def_histogram;
+};
+
+/* The page being filled. Values are held as indices while the dictionary is in use, else in PLAIN. */
+struct firn_page_buffer {
+    struct firn_buffer rep, def; /* a byte a slot; unused when the maximum is 0 */
+    struct firn_buffer indices;  /* uint32_t a value */
+    struct firn_buffer plain;    /* BOOLEAN: a byte a value */
+    uint32_t slot_count, value_count, row_count;
+    uint64_t plain_bytes; /* of the values, in whatever form they are held */
+    struct firn_bounds bounds;
+};
+
+enum firn_dictionary_state {
+    FIRN_DICTIONARY_TRIED, /* no page with values is written yet: the first one decides */
+    FIRN_DICTIONARY_KEPT,
+    FIRN_DICTIONARY_LEFT /* never used, outgrown or not worth it: pages to come are PLAIN */
+};
+
+/* The indices of a foreign dictionary's values in ours; UINT32_MAX: not looked up yet. */
+struct firn_dictionary_map {
+    const struct firn_dictionary *of;
+    uint64_t id;
+    struct firn_buffer indices;
+};
+
+struct firn_chunk_writer {
+    struct firn_arena arena; /* holds the writer itself */
+    const struct firn_parquet_node *leaf;
+    struct firn_chunk_options options;
+    enum firn_order order;                  /* NONE also when neither bounds nor NaN counts are wanted */
+    struct firn_codec_context *own_context; /* NULL: the options brought one */
+    struct firn_page_writer pages;
+    struct firn_page_buffer page;
+    enum firn_dictionary_state dictionary_state;
+    struct firn_dictionary_writer dictionary;
+    struct firn_dictionary_mark dictionary_used; /* as far as written pages use it */
+    struct firn_dictionary_map map;
+    struct firn_buffer gathered, encoded, seen, used; /* scratch */
+    uint32_t seen_stamp;
+    struct firn_buffer bytes; /* data pages written */
+    struct firn_bounds bounds;
+    struct firn_arena results; /* what the records point to; goes with the finished chunk */
+    FIRN_ARRAY(struct firn_page_record) records;
+};
+
+/* Fills metadata, indexes and metrics of `out`, whose bytes hold the pages; the dictionary page's sizes are zeros when
+ * there is none. Points into writer->results. */
+void firn_chunk_describe(struct firn_chunk_writer *writer, struct firn_page_sizes dictionary,
+                         struct firn_encoded_chunk *out);
+
+#endif

@@ -1,0 +1,213 @@
+/* Building dictionaries: open addressing with linear probing, one loop per width of value. */
+#include "format/parquet/dictionary_write.h"
+
+#include "base/math.h"
+#include "format/parquet/plain_write.h"
+
+#include <assert.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { SLOT_BITS_FIRST = 10, LENGTH_BYTES = 4 };
+
+/* One value on its way in; inlined with a constant `width` (0: BYTE_ARRAY), so each width has its own loop. */
+struct value {
+    const uint8_t *data;
+    size_t len;
+};
+
+static inline __attribute__((always_inline)) struct value value_at(union firn_values values, uint32_t width,
+                                                                   size_t index)
+{
+    if (width == 0)
+        return (struct value){ values.slice[index].data, values.slice[index].len };
+    return (struct value){ values.fixed + index * width, width };
+}
+
+/* A multiplicative hash for numbers, whose high bits are the good ones; XXH3 for the rest. */
+static inline __attribute__((always_inline)) uint32_t hash_of(struct value value, uint32_t width)
+{
+    if (width != 4 && width != 8)
+        return (uint32_t)(XXH3_64bits(value.data, value.len) >> 32);
+    uint64_t number = 0;
+    memcpy(&number, value.data, width);
+    return (uint32_t)((number ^ number >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static inline __attribute__((always_inline)) bool same(const struct firn_dictionary_writer *dictionary, uint32_t index,
+                                                       struct value value, uint32_t width)
+{
+    if (width)
+        return memcmp(dictionary->plain.data + (size_t)index * width, value.data, width) == 0;
+    const uint8_t *plain = dictionary->plain.data + ((const uint32_t *)(void *)dictionary->starts.data)[index];
+    return firn_load_le32(plain) == value.len &&
+           (value.len == 0 || memcmp(plain + LENGTH_BYTES, value.data, value.len) == 0);
+}
+
+static uint64_t *slots_of(const struct firn_dictionary_writer *dictionary)
+{
+    return (uint64_t *)(void *)dictionary->slots.data;
+}
+
+void firn_dictionary_writer_init(struct firn_dictionary_writer *dictionary, enum firn_parquet_type type,
+                                 uint32_t type_length, uint32_t plain_bytes_max)
+{
+    assert(type != FIRN_PARQUET_BOOLEAN && plain_bytes_max <= INT32_MAX);
+    *dictionary = (struct firn_dictionary_writer){
+        .type = type,
+        .type_length = type_length,
+        .plain_bytes_max = plain_bytes_max,
+    };
+}
+
+void firn_dictionary_writer_done(struct firn_dictionary_writer *dictionary)
+{
+    firn_buffer_done(&dictionary->plain);
+    firn_buffer_done(&dictionary->starts);
+    firn_buffer_done(&dictionary->slots);
+}
+
+/* Doubles the slots; the upper hash bits that a slot keeps are all that is needed to place it again. */
+static firn_status grow_slots(struct firn_op *op, struct firn_dictionary_writer *dictionary)
+{
+    uint32_t bits = dictionary->slot_bits ? dictionary->slot_bits + 1 : SLOT_BITS_FIRST;
+    struct firn_buffer grown = { 0 };
+    FIRN_TRY(firn_buffer_resize(op, &grown, sizeof(uint64_t) << bits));
+    memset(grown.data, 0, grown.len);
+    uint64_t *slots = (uint64_t *)(void *)grown.data;
+    size_t mask = ((size_t)1 << bits) - 1;
+    for (size_t i = 0; i < dictionary->slots.len / sizeof(uint64_t); i++) {
+        uint64_t entry = slots_of(dictionary)[i];
+        if (entry == 0)
+            continue;
+        size_t at = entry >> (64 - bits);
+        while (slots[at])
+            at = (at + 1) & mask;
+        slots[at] = entry;
+    }
+    firn_buffer_done(&dictionary->slots);
+    dictionary->slots = grown;
+    dictionary->slot_bits = bits;
+    return FIRN_OK;
+}
+
+static firn_status append_slice(struct firn_op *op, struct firn_dictionary_writer *dictionary, struct value value)
+{
+    uint32_t start = (uint32_t)dictionary->plain.len;
+    uint8_t length[LENGTH_BYTES];
+    firn_store_le32(length, (uint32_t)value.len);
+    FIRN_TRY(firn_buffer_append(op, &dictionary->starts, &start, sizeof start));
+    FIRN_TRY(firn_buffer_append(op, &dictionary->plain, length, sizeof length));
+    return firn_buffer_append(op, &dictionary->plain, value.data, value.len);
+}
+
+/* Appends a value that is not there yet and makes the slot at `at` point to it. */
+static __attribute__((noinline)) firn_status add_new(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                                                     struct value value, uint32_t hash, size_t at)
+{
+    bool is_slice = dictionary->type == FIRN_PARQUET_BYTE_ARRAY;
+    dictionary->full = dictionary->plain.len + (is_slice ? LENGTH_BYTES : 0) + value.len > dictionary->plain_bytes_max;
+    if (dictionary->full)
+        return FIRN_OK;
+    if (is_slice)
+        FIRN_TRY(append_slice(op, dictionary, value));
+    else
+        FIRN_TRY(firn_buffer_append(op, &dictionary->plain, value.data, value.len));
+    slots_of(dictionary)[at] = (uint64_t)hash << 32 | ++dictionary->count;
+    if ((size_t)dictionary->count * 2 > (size_t)1 << dictionary->slot_bits)
+        return grow_slots(op, dictionary);
+    return FIRN_OK;
+}
+
+static inline __attribute__((always_inline)) firn_status add_all(struct firn_op *op,
+                                                                 struct firn_dictionary_writer *dictionary,
+                                                                 union firn_values values, uint32_t width, size_t count,
+                                                                 uint32_t *indices)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct value value = value_at(values, width, i);
+        uint32_t hash = hash_of(value, width);
+        const uint64_t *slots = slots_of(dictionary);
+        size_t mask = ((size_t)1 << dictionary->slot_bits) - 1;
+        size_t at = hash >> (32 - dictionary->slot_bits);
+        uint64_t entry;
+        while ((entry = slots[at]) != 0) {
+            if (entry >> 32 == hash && same(dictionary, (uint32_t)entry - 1, value, width))
+                break;
+            at = (at + 1) & mask;
+        }
+        if (entry == 0) {
+            indices[i] = dictionary->count;
+            FIRN_TRY(add_new(op, dictionary, value, hash, at));
+            if (dictionary->full)
+                return FIRN_OK;
+        } else {
+            indices[i] = (uint32_t)entry - 1;
+        }
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_dictionary_writer_add(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                                       union firn_values values, size_t count, uint32_t *indices)
+{
+    if (dictionary->slot_bits == 0)
+        FIRN_TRY(grow_slots(op, dictionary));
+    if (dictionary->type == FIRN_PARQUET_BYTE_ARRAY)
+        return add_all(op, dictionary, values, 0, count, indices);
+    uint32_t width = (uint32_t)firn_value_width(dictionary->type, dictionary->type_length);
+    switch (width) {
+    case 4:
+        return add_all(op, dictionary, values, 4, count, indices);
+    case 8:
+        return add_all(op, dictionary, values, 8, count, indices);
+    case 16:
+        return add_all(op, dictionary, values, 16, count, indices);
+    default:
+        return add_all(op, dictionary, values, width, count, indices);
+    }
+}
+
+struct firn_dictionary_mark firn_dictionary_writer_mark(const struct firn_dictionary_writer *dictionary)
+{
+    return (struct firn_dictionary_mark){ dictionary->count, dictionary->plain.len };
+}
+
+void firn_dictionary_writer_cut(struct firn_dictionary_writer *dictionary, struct firn_dictionary_mark mark)
+{
+    dictionary->count = mark.count;
+    dictionary->plain.len = mark.plain_len;
+    firn_buffer_done(&dictionary->slots);
+    dictionary->slot_bits = 0;
+}
+
+firn_status firn_dictionary_writer_print(struct firn_op *op, const struct firn_dictionary_writer *dictionary,
+                                         struct firn_buffer *out)
+{
+    if (dictionary->type == FIRN_PARQUET_BYTE_ARRAY)
+        return firn_buffer_append(op, out, dictionary->plain.data, dictionary->plain.len);
+    return firn_plain_encode(op, dictionary->type, dictionary->type_length,
+                             (union firn_values){ .fixed = dictionary->plain.data }, dictionary->count, out);
+}
+
+static void gather_slices(const struct firn_dictionary_writer *dictionary, const uint32_t *indices, size_t count,
+                          struct firn_slice *out)
+{
+    const uint32_t *starts = (const uint32_t *)(void *)dictionary->starts.data;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *plain = dictionary->plain.data + starts[indices[i]];
+        out[i] = (struct firn_slice){ .data = plain + LENGTH_BYTES, .len = firn_load_le32(plain) };
+    }
+}
+
+firn_status firn_dictionary_writer_gather(struct firn_op *op, const struct firn_dictionary_writer *dictionary,
+                                          const uint32_t *indices, size_t count, struct firn_buffer *out)
+{
+    size_t width = firn_value_width(dictionary->type, dictionary->type_length);
+    if (dictionary->type != FIRN_PARQUET_BYTE_ARRAY)
+        return firn_values_gather(op, dictionary->plain.data, width, indices, count, out);
+    FIRN_TRY(firn_buffer_resize(op, out, count * sizeof(struct firn_slice)));
+    gather_slices(dictionary, indices, count, (struct firn_slice *)(void *)out->data);
+    return FIRN_OK;
+}

@@ -1,0 +1,48 @@
+/* A column chunk's dictionary while it is built: values in order of first appearance, found again by hash.
+ *
+ * parquet-format, "Dictionary Encoding". */
+#ifndef FIRN_FORMAT_PARQUET_DICTIONARY_WRITE_H
+#define FIRN_FORMAT_PARQUET_DICTIONARY_WRITE_H
+
+#include "base/buffer.h"
+#include "format/parquet/vector.h"
+
+struct firn_dictionary_writer {
+    enum firn_parquet_type type; /* any but BOOLEAN */
+    uint32_t type_length;
+    uint32_t plain_bytes_max; /* at most INT32_MAX */
+    bool full;                /* a value did not fit any more */
+    uint32_t count;
+    struct firn_buffer plain;  /* BYTE_ARRAY: the values in PLAIN; else an array of them */
+    struct firn_buffer starts; /* BYTE_ARRAY: uint32_t, where in `plain` each value begins */
+    struct firn_buffer slots;  /* uint64_t, a power of two of them: hash << 32 | index + 1; 0 is free */
+    uint32_t slot_bits;
+};
+
+/* A state to return to. */
+struct firn_dictionary_mark {
+    uint32_t count;
+    size_t plain_len;
+};
+
+void firn_dictionary_writer_init(struct firn_dictionary_writer *dictionary, enum firn_parquet_type type,
+                                 uint32_t type_length, uint32_t plain_bytes_max);
+void firn_dictionary_writer_done(struct firn_dictionary_writer *dictionary);
+
+/* The indices of `count` values, added where they are new. Stops when the dictionary is `full`: the indices are then
+ * incomplete. */
+FIRN_CHECKED firn_status firn_dictionary_writer_add(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                                                    union firn_values values, size_t count, uint32_t *indices);
+struct firn_dictionary_mark firn_dictionary_writer_mark(const struct firn_dictionary_writer *dictionary);
+/* Forgets the values added since. Afterwards nothing more can be added. */
+void firn_dictionary_writer_cut(struct firn_dictionary_writer *dictionary, struct firn_dictionary_mark mark);
+/* Appends the body of the dictionary page. */
+FIRN_CHECKED firn_status firn_dictionary_writer_print(struct firn_op *op,
+                                                      const struct firn_dictionary_writer *dictionary,
+                                                      struct firn_buffer *out);
+/* Replaces `out` by the array of the values at `indices`; slices borrow from the dictionary until the next add. */
+FIRN_CHECKED firn_status firn_dictionary_writer_gather(struct firn_op *op,
+                                                       const struct firn_dictionary_writer *dictionary,
+                                                       const uint32_t *indices, size_t count, struct firn_buffer *out);
+
+#endif
