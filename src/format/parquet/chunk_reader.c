@@ -4,6 +4,7 @@
  * values. At any time there is one page and one dictionary in memory. */
 #include "format/parquet/reader.h"
 
+#include "base/hash.h"
 #include "base/math.h"
 #include "format/parquet/encoding_decode.h"
 #include "format/parquet/levels_decode.h"
@@ -127,6 +128,7 @@ static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader 
     uint32_t count = (uint32_t)header->value_count;
     FIRN_TRY(firn_values_decode(op, &reader->dictionary_values, FIRN_ENCODING_PLAIN, content, count));
     reader->dictionary = (struct firn_dictionary){
+        .id = firn_hash64(content),
         .type = reader->leaf->type,
         .type_length = reader->leaf->type_length,
         .count = count,

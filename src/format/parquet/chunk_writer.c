@@ -295,11 +295,13 @@ static firn_status prepare_map(struct firn_op *op, struct firn_chunk_writer *wri
     const struct firn_dictionary *dictionary = vector->dictionary;
     if (!vector->indices || writer->dictionary_state == FIRN_DICTIONARY_LEFT)
         return FIRN_OK;
-    if (map->of == dictionary && map->id == dictionary->id && dictionary->id != 0)
+    size_t map_bytes = (size_t)dictionary->count * INDEX_BYTES;
+    bool known = map->of == dictionary && map->id == dictionary->id && map->indices.len == map_bytes;
+    if (known && dictionary->id != 0)
         return FIRN_OK;
     map->of = dictionary;
     map->id = dictionary->id;
-    FIRN_TRY(firn_buffer_resize(op, &map->indices, (size_t)dictionary->count * INDEX_BYTES));
+    FIRN_TRY(firn_buffer_resize(op, &map->indices, map_bytes));
     if (map->indices.len)
         memset(map->indices.data, NOT_MAPPED, map->indices.len);
     return FIRN_OK;

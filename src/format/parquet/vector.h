@@ -26,8 +26,8 @@ union firn_values {
 
 /* The values of a dictionary page. */
 struct firn_dictionary {
-    uint64_t id; /* random, so that a later dictionary at the same address is not taken for this one; 0: none, and a
-                    writer keeps nothing it learned about the dictionary beyond one call */
+    uint64_t id; /* a hash of the content, so that a later dictionary at the same address is not taken for this one; 0:
+                    none, and a writer keeps nothing it learned about the dictionary beyond one call */
     enum firn_parquet_type type;
     uint32_t type_length;
     uint32_t count;
