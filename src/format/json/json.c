@@ -1,6 +1,8 @@
 /* JSON over jansson. */
 #include "format/json/json.h"
 
+#include "base/utf8.h"
+
 static void drop(void *subject)
 {
     json_decref(subject);
@@ -181,22 +183,6 @@ firn_status firn_json_need_object(struct firn_op *op, const json_t *object, cons
     return json_is_object(*out) ? FIRN_OK : fail_type(op, key, what, "an object");
 }
 
-/* Length of the well-formed UTF-8 sequence at the start of text, 0 when there is none. */
-static size_t utf8_sequence(struct firn_text text)
-{
-    const unsigned char *at = (const unsigned char *)text.data;
-    size_t len = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3 : 4;
-    if ((at[0] >= 0x80 && at[0] < 0xc2) || at[0] > 0xf4 || len > text.len)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
-        (at[0] == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return len;
-}
-
 json_t *firn_json_string(struct firn_text text)
 {
     json_t *string = json_stringn(text.data ? text.data : "", text.len);
@@ -206,7 +192,7 @@ json_t *firn_json_string(struct firn_text text)
     firn_arena_init(&arena);
     char *copy = firn_arena_alloc(&arena, text.len + 1);
     for (size_t i = 0; i < text.len;) {
-        size_t len = utf8_sequence(firn_text_from(text, i));
+        size_t len = firn_utf8_sequence(firn_text_from(text, i));
         if (len == 0)
             copy[i++] = '?';
         else

@@ -4,26 +4,15 @@
 #include "format/parquet/order.h"
 
 #include "base/math.h"
-
-/* Bytes of the UTF-8 character that begins at `at`, or 0 when there is none. */
-static size_t character_bytes(struct firn_bytes text, size_t at)
-{
-    uint8_t lead = text.data[at];
-    size_t len = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    if (len == 0 || text.len - at < len)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if (text.data[at + i] >> 6 != 2)
-            return 0;
-    return len;
-}
+#include "base/utf8.h"
 
 /* The most bytes up to `len_max` that are whole characters, or 0 when the text up to there is not UTF-8. */
-static size_t whole_characters(struct firn_bytes text, size_t len_max)
+static size_t whole_characters(struct firn_bytes value, size_t len_max)
 {
+    struct firn_text text = firn_text_of_bytes(value);
     size_t at = 0;
     while (at < text.len) {
-        size_t len = character_bytes(text, at);
+        size_t len = firn_utf8_sequence(firn_text_from(text, at));
         if (len == 0)
             return 0;
         if (at + len > len_max)

@@ -1,0 +1,11 @@
+/* Well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing past U+10FFFF. */
+#ifndef FIRN_BASE_UTF8_H
+#define FIRN_BASE_UTF8_H
+
+#include "firn/text.h"
+
+/* Bytes of the character at the start of `text`, which is not empty; 0 when there is none. */
+size_t firn_utf8_sequence(struct firn_text text);
+bool firn_text_is_utf8(struct firn_text text);
+
+#endif
