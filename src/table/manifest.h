@@ -110,7 +110,8 @@ FIRN_CHECKED firn_status firn_manifest_parse(struct firn_op *op, struct firn_byt
                                              const struct firn_manifest_file *row, const struct firn_metadata *metadata,
                                              struct firn_manifest_read_options options, struct firn_manifest *out);
 
-/* Writes one manifest. Entries are given one by one, and are not kept. */
+/* Writes one manifest. Entries are given one by one, and are not kept. The writer lives in the op->arena it was opened
+ * with; close gives back the rest. */
 struct firn_manifest_writer;
 struct firn_manifest_writer_config {
     const struct firn_metadata *metadata; /* format version, schemas, current schema */
@@ -123,7 +124,8 @@ struct firn_manifest_writer_config {
 FIRN_CHECKED firn_status firn_manifest_writer_open(struct firn_op *op, const struct firn_manifest_writer_config *config,
                                                    struct firn_sink *sink, struct firn_manifest_writer **out);
 /* ADDED entries: sequence_number FIRN_ABSENT inherits, a number pins it; the file sequence number is written null.
- * EXISTING and DELETED entries need both numbers (format v2 and up). */
+ * EXISTING and DELETED entries need both numbers (format v2 and up). The snapshot id of ADDED and DELETED entries is
+ * the commit's; EXISTING ones keep theirs. CORRUPT for an entry of the other kind, or with a tuple of another spec. */
 FIRN_CHECKED firn_status firn_manifest_writer_add(struct firn_op *op, struct firn_manifest_writer *writer,
                                                   const struct firn_manifest_entry *entry);
 /* Bytes given to the sink so far (whole blocks). */
@@ -136,7 +138,9 @@ void firn_manifest_writer_close(struct firn_manifest_writer *writer);
 
 /* Writes a manifest list. Rows with sequence_number FIRN_ABSENT are this commit's: they take `sequence_number`, and
  * min_sequence_number FIRN_ABSENT likewise. In v3, data manifests without first_row_id are numbered from
- * `first_row_id` on, in list order; `*next_row_id` is the number after the last (may be NULL). */
+ * `first_row_id` on, in list order; `*next_row_id` is the number after the last (may be NULL). `rows` is not changed,
+ * so the same rows serve the next attempt. Counts that are FIRN_ABSENT (from a v1 list) are CORRUPT from v2 on: the
+ * caller counts first. */
 struct firn_manifest_list_header {
     int32_t format_version;
     int64_t snapshot_id;
@@ -146,7 +150,7 @@ struct firn_manifest_list_header {
     struct firn_text codec; /* as in firn_manifest_writer_config */
 };
 FIRN_CHECKED firn_status firn_manifest_list_write(struct firn_op *op, const struct firn_manifest_list_header *header,
-                                                  struct firn_manifest_file *rows, uint32_t count,
+                                                  const struct firn_manifest_file *rows, uint32_t count,
                                                   struct firn_sink *sink, int64_t *next_row_id);
 
 /* Whether split offsets may be used: present, strictly ascending, the last below the file's size. */
