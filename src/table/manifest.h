@@ -4,6 +4,7 @@
 #define FIRN_TABLE_MANIFEST_H
 
 #include "base/sink.h"
+#include "format/codec/codec.h"
 #include "table/metadata.h"
 
 enum firn_content { FIRN_CONTENT_DATA = 0, FIRN_CONTENT_POSITION_DELETES = 1, FIRN_CONTENT_EQUALITY_DELETES = 2 };

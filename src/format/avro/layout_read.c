@@ -121,13 +121,31 @@ static bool is_bytes(const struct firn_avro_type *type)
     return type->kind == FIRN_AVRO_BYTES || type->kind == FIRN_AVRO_STRING || type->kind == FIRN_AVRO_FIXED;
 }
 
+/* The records of an array. Writers exist that wrap them in a union with null; a null among them is an error. */
+static firn_status compile_items(struct firn_op *op, const struct firn_avro_column *column,
+                                 const struct firn_avro_layout *record, const struct firn_avro_type *item,
+                                 struct step *step)
+{
+    if (item->kind == FIRN_AVRO_RECORD)
+        return compile_record(op, record, item, step);
+    if (item->kind != FIRN_AVRO_UNION)
+        return fail_type(op, column, item);
+    step->kind = STEP_UNION;
+    step->step_count = item->branch_count;
+    step->steps = FIRN_NEW_ARRAY(op->arena, struct step, item->branch_count);
+    for (uint32_t i = 0; i < item->branch_count; i++) {
+        step->steps[i].kind = STEP_FAIL;
+        if (item->branches[i]->kind != FIRN_AVRO_NULL)
+            FIRN_TRY(compile_items(op, column, record, item->branches[i], &step->steps[i]));
+    }
+    return FIRN_OK;
+}
+
 /* Maps with int keys are arrays of records of two fields; the logical type "map" is not insisted on. */
 static firn_status compile_map(struct firn_op *op, const struct firn_avro_column *column,
                                const struct firn_avro_type *type, struct step *step)
 {
     bool of_bytes = column->member == FIRN_AVRO_MEMBER_BYTES_MAP;
-    if (type->kind != FIRN_AVRO_ARRAY || type->item->kind != FIRN_AVRO_RECORD)
-        return fail_type(op, column, type);
     struct firn_avro_column *parts = FIRN_NEW_ARRAY(op->arena, struct firn_avro_column, 2);
     parts[0] = (struct firn_avro_column){ .id = column->key_id,
                                           .name = FIRN_TEXT("key"),
@@ -141,36 +159,41 @@ static firn_status compile_map(struct firn_op *op, const struct firn_avro_column
     };
     struct firn_avro_layout item = { .columns = parts, .column_count = 2 };
     step->kind = of_bytes ? STEP_BYTES_MAP : STEP_I64_MAP;
-    step->steps = FIRN_NEW(op->arena, struct step);
-    step->step_count = 1;
-    FIRN_TRY(compile_record(op, &item, type->item, step->steps));
+    FIRN_TRY(compile_items(op, column, &item, type->item, step->steps));
 
     const struct step *fields = step->steps->steps;
-    step->plain_pairs = step->steps->step_count == 2 && fields[0].kind == STEP_I32 &&
-                        (fields[1].kind == STEP_I64 || fields[1].kind == STEP_BYTES);
+    step->plain_pairs = step->steps->kind == STEP_RECORD && step->steps->step_count == 2 &&
+                        fields[0].kind == STEP_I32 && (fields[1].kind == STEP_I64 || fields[1].kind == STEP_BYTES);
     return FIRN_OK;
 }
 
 static firn_status compile_list(struct firn_op *op, const struct firn_avro_column *column,
                                 const struct firn_avro_type *type, struct step *step)
 {
-    if (type->kind != FIRN_AVRO_ARRAY || !is_integer(type->item))
-        return fail_type(op, column, type);
+    struct firn_avro_column *item = FIRN_NEW(op->arena, struct firn_avro_column);
+    *item = (struct firn_avro_column){ .id = column->element_id, .name = column->name, .member = FIRN_AVRO_MEMBER_I64 };
     step->kind = column->member == FIRN_AVRO_MEMBER_I32_LIST ? STEP_I32_LIST : STEP_I64_LIST;
-    return FIRN_OK;
+    return compile(op, item, type->item, step->steps);
 }
 
-static firn_status compile_record_list(struct firn_op *op, const struct firn_avro_column *column,
-                                       const struct firn_avro_type *type, struct step *step)
+/* Members that hold several values; their one step decodes an item. */
+static firn_status compile_several(struct firn_op *op, const struct firn_avro_column *column,
+                                   const struct firn_avro_type *type, struct step *step)
 {
     if (type->kind != FIRN_AVRO_ARRAY)
         return fail_type(op, column, type);
-    if (type->item->kind != FIRN_AVRO_RECORD)
-        return fail_type(op, column, type->item);
-    step->kind = STEP_RECORD_LIST;
     step->steps = FIRN_NEW(op->arena, struct step);
     step->step_count = 1;
-    return compile_record(op, column->record, type->item, step->steps);
+    switch (column->member) {
+    case FIRN_AVRO_MEMBER_I32_LIST:
+    case FIRN_AVRO_MEMBER_I64_LIST:
+        return compile_list(op, column, type, step);
+    case FIRN_AVRO_MEMBER_RECORD_LIST:
+        step->kind = STEP_RECORD_LIST;
+        return compile_items(op, column, column->record, type->item, step->steps);
+    default:
+        return compile_map(op, column, type, step);
+    }
 }
 
 static bool is_primitive(const struct firn_avro_type *type)
@@ -214,15 +237,13 @@ static firn_status compile(struct firn_op *op, const struct firn_avro_column *co
         return type->kind == FIRN_AVRO_BOOLEAN ? FIRN_OK : fail_type(op, column, type);
     case FIRN_AVRO_MEMBER_I32_LIST:
     case FIRN_AVRO_MEMBER_I64_LIST:
-        return compile_list(op, column, type, step);
     case FIRN_AVRO_MEMBER_I64_MAP:
     case FIRN_AVRO_MEMBER_BYTES_MAP:
-        return compile_map(op, column, type, step);
+    case FIRN_AVRO_MEMBER_RECORD_LIST:
+        return compile_several(op, column, type, step);
     case FIRN_AVRO_MEMBER_RECORD:
         return type->kind == FIRN_AVRO_RECORD ? compile_record(op, column->record, type, step)
                                               : fail_type(op, column, type);
-    case FIRN_AVRO_MEMBER_RECORD_LIST:
-        return compile_record_list(op, column, type, step);
     default:
         return compile_single(op, column, type, step);
     }
@@ -278,14 +299,27 @@ static uint32_t take_list_block(struct firn_avro_decoder *decoder, const struct 
     return (uint32_t)count;
 }
 
+static int64_t take_list_item(struct firn_avro_decoder *decoder, const struct step *item)
+{
+    int64_t value = 0;
+    if (item->kind == STEP_I64)
+        return firn_avro_take_long(&decoder->in);
+    decode(decoder, item, (char *)&value);
+    return value;
+}
+
 static void decode_i32_list(struct firn_avro_decoder *decoder, const struct step *step, char *row)
 {
     int32_t *items = firn_arena_alloc(decoder->arena, 0);
     uint32_t used = 0;
     for (uint32_t count; (count = take_list_block(decoder, step, used));) {
         items = grow(decoder, items, used, count, sizeof *items);
-        for (; count > 0; count--)
-            items[used++] = firn_avro_take_int(&decoder->in);
+        for (; count > 0; count--) {
+            int64_t value = take_list_item(decoder, step->steps);
+            if (value != (int32_t)value)
+                firn_cursor_fail(&decoder->in, "has a list item beyond 32 bits");
+            items[used++] = (int32_t)value;
+        }
     }
     memcpy(row + step->offset, &items, sizeof items);
     *(uint32_t *)(row + step->column->count_offset) = used;
@@ -298,7 +332,7 @@ static void decode_i64_list(struct firn_avro_decoder *decoder, const struct step
     for (uint32_t count; (count = take_list_block(decoder, step, used));) {
         items = grow(decoder, items, used, count, sizeof *items);
         for (; count > 0; count--)
-            items[used++] = firn_avro_take_long(&decoder->in);
+            items[used++] = take_list_item(decoder, step->steps);
     }
     memcpy(row + step->offset, &items, sizeof items);
     *(uint32_t *)(row + step->column->count_offset) = used;

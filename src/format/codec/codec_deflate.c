@@ -154,8 +154,12 @@ firn_status firn_gzip_unsized(struct firn_op *op, struct firn_codec_context *con
     return inflate_unsized(op, context, "gzip", wrapping_of(in), in, size_max, out);
 }
 
+/* One stream: writers exist that leave part of a zlib checksum behind it (PyIceberg). */
 firn_status firn_deflate_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
                                  size_t size_max, struct firn_buffer *out)
 {
-    return inflate_unsized(op, context, "deflate", libdeflate_deflate_decompress_ex, in, size_max, out);
+    struct libdeflate_decompressor *state;
+    size_t in_used;
+    FIRN_TRY(get_decompressor(op, context, &state));
+    return inflate_growing(op, state, "deflate", libdeflate_deflate_decompress_ex, in, size_max, out, &in_used);
 }
