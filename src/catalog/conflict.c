@@ -1,0 +1,141 @@
+/* Conflict validation: what others committed since the change was planned. Reference: procedures.md, 3.3.
+ *
+ * A row must not come back to life. It would when a data file is replaced by one that was written without a delete
+ * committed meanwhile. Looked at are the delete files that are live in the branch's head and newer than the snapshot
+ * the change was planned on: whatever commits they came through, and whatever manifests they were moved to since. Those
+ * that were removed again went with the data files they applied to, which the removal of entries notices. */
+#include "catalog/producer.h"
+
+#include "table/delete_index.h"
+#include "table/scan.h"
+
+static firn_status conflict(struct firn_op *op, struct firn_text data_path, const char *what,
+                            struct firn_text delete_path)
+{
+    firn_status status = firn_fail(op, FIRN_CONFLICT, "'%.*s' cannot be replaced: %s '%.*s' was committed meanwhile",
+                                   FIRN_FMT(data_path), what, FIRN_FMT(delete_path));
+    return firn_hint(op, status, "run the command again; it plans anew on the current table");
+}
+
+struct entry_list {
+    const struct firn_manifest_entry **items;
+    size_t count, capacity;
+};
+
+static firn_status collect_newer(struct firn_op *op, const struct firn_producer *producer,
+                                 const struct firn_manifest_file *row, int64_t sequence_number,
+                                 struct entry_list *newer)
+{
+    struct firn_manifest_read_options options = { .skip_deleted = true };
+    struct firn_manifest manifest;
+    FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(firn_manifest_read(op, producer->table->store, producer->table->metadata, row, options, &manifest));
+    for (uint32_t i = 0; i < manifest.count; i++)
+        if (manifest.entries[i].sequence_number > sequence_number)
+            FIRN_PUSH(op->arena, newer, &manifest.entries[i]);
+    return FIRN_OK;
+}
+
+/* Live delete files with a number above the planned snapshot's. Their manifests were written after it, too. */
+static firn_status find_newer_deletes(struct firn_op *op, const struct firn_producer *producer,
+                                      const struct firn_manifest_list *rows, int64_t sequence_number,
+                                      struct entry_list *newer)
+{
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct firn_manifest_file *row = &rows->manifests[i];
+        if (row->is_deletes && firn_manifest_has_live(row) && row->sequence_number > sequence_number)
+            FIRN_TRY(collect_newer(op, producer, row, sequence_number, newer));
+    }
+    return FIRN_OK;
+}
+
+/* A position-delete file of a whole partition counts only if its rows name a removed file. Where that cannot be told,
+ * it counts. Each is opened once. */
+static firn_status check_wide(struct firn_op *op, const struct firn_producer *producer, struct firn_map *opened,
+                              const struct firn_data_file *file)
+{
+    struct firn_text named = { 0 };
+    if (firn_map_find_text(opened, file->path))
+        return FIRN_OK;
+    firn_map_put_text(opened, file->path);
+    firn_status status =
+        firn_position_deletes_name_any(op, producer->table->store, file, &producer->removed_paths, &named);
+    if (status == FIRN_CANCELLED)
+        return status;
+    if (status != FIRN_OK) {
+        firn_log(op, FIRN_LOG_DEBUG, "counted as a conflict: %s", op->error.text);
+        return conflict(op, producer->change->removed[0].path, "the position delete file", file->path);
+    }
+    return named.len > 0 ? conflict(op, named, "the position delete file", file->path) : FIRN_OK;
+}
+
+/* Equality deletes still reach files that keep an older sequence number, and files that are not written at all. */
+static bool equality_conflicts(const struct firn_snapshot_change *change)
+{
+    return change->added_count > 0 && change->added_sequence_number == FIRN_ABSENT;
+}
+
+static firn_status check_file(struct firn_op *op, const struct firn_producer *producer, struct firn_delete_index *index,
+                              int64_t sequence_number, const struct firn_data_file *file, struct firn_map *opened)
+{
+    struct firn_manifest_entry entry = {
+        .status = FIRN_ENTRY_EXISTING,
+        .sequence_number = sequence_number, /* as if written then: everything newer applies */
+        .file_sequence_number = sequence_number,
+        .file = *file,
+    };
+    struct firn_delete_match match;
+    FIRN_TRY(firn_delete_index_match(op, index, &entry, &match));
+    if (match.own.count > 0)
+        return conflict(op, file->path, "the delete file", match.own.items[0]->file.path);
+    if (match.equality.count > 0 && equality_conflicts(producer->change))
+        return conflict(op, file->path, "the equality delete file", match.equality.items[0]->file.path);
+    for (uint32_t i = 0; i < match.wide.count; i++)
+        FIRN_TRY(check_wide(op, producer, opened, &match.wide.items[i]->file));
+    return FIRN_OK;
+}
+
+static firn_status check_removed(struct firn_op *op, const struct firn_producer *producer,
+                                 const struct firn_snapshot *planned, const struct firn_manifest_list *rows)
+{
+    const struct firn_snapshot_change *change = producer->change;
+    struct entry_list newer = { 0 };
+    struct firn_delete_index *index;
+    struct firn_map opened;
+    FIRN_TRY(find_newer_deletes(op, producer, rows, planned->sequence_number, &newer));
+    if (newer.count == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_delete_index_new(op, producer->table->metadata, newer.items, (uint32_t)newer.count, &index));
+    firn_map_init(&opened, op->arena);
+    for (uint32_t i = 0; i < change->removed_count; i++)
+        FIRN_TRY(check_file(op, producer, index, planned->sequence_number, &change->removed[i], &opened));
+    return FIRN_OK;
+}
+
+static firn_status find_planned(struct firn_op *op, const struct firn_producer *producer,
+                                const struct firn_snapshot *head, const struct firn_snapshot **out)
+{
+    const struct firn_metadata *metadata = producer->table->metadata;
+    int64_t planned_id = producer->change->base_snapshot_id;
+    *out = firn_metadata_snapshot(metadata, planned_id);
+    if (*out && firn_metadata_is_ancestor(metadata, head->id, planned_id))
+        return FIRN_OK;
+    return firn_fail(op, FIRN_CONFLICT,
+                     "the change was planned on snapshot %" PRId64
+                     ", which the branch '%.*s' no longer has in its history",
+                     planned_id, FIRN_FMT(producer->change->branch));
+}
+
+firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *producer, const struct firn_snapshot *head,
+                                 const struct firn_manifest_list *rows)
+{
+    const struct firn_snapshot_change *change = producer->change;
+    const struct firn_snapshot *planned;
+    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head || change->removed_count == 0)
+        return FIRN_OK;
+    firn_status status = find_planned(op, producer, head, &planned);
+    if (status == FIRN_OK && planned != head && producer->table->metadata->format_version > 1)
+        status = check_removed(op, producer, planned, rows);
+    producer->is_final = status == FIRN_CONFLICT;
+    return status;
+}

@@ -1,0 +1,114 @@
+/* Whether a position-delete file names one of certain data files: its file_path column is read.
+ *
+ * A file that may concern a whole partition says in its rows alone which data files it means; bounds that a writer
+ * shortened are never taken for a path. */
+#include "catalog/producer.h"
+
+#include "format/parquet/reader.h"
+
+enum { FILE_PATH_ID = 2147483546 }; /* reserved field `file_path` of position delete files */
+
+#define CHUNK_BYTES_MAX (UINT64_C(1) << 30)
+
+struct path_search {
+    struct firn_object *object;
+    const struct firn_map *paths;
+    struct firn_text named; /* the path found; empty: none so far */
+};
+
+static firn_status read_footer(struct firn_op *op, struct firn_object *object, struct firn_buffer *bytes,
+                               struct firn_footer **out)
+{
+    uint8_t tail[FIRN_PARQUET_TAIL_BYTES];
+    uint64_t size = firn_object_size(object);
+    uint32_t footer_bytes;
+    if (size < sizeof tail)
+        return firn_fail(op, FIRN_CORRUPT, "the file has %" PRIu64 " bytes, too few for Parquet", size);
+    FIRN_TRY(firn_object_read(op, object, size - sizeof tail, sizeof tail, tail));
+    FIRN_TRY(firn_footer_tail_parse(op, (struct firn_bytes){ tail, sizeof tail }, size, &footer_bytes));
+    FIRN_TRY(firn_buffer_resize(op, bytes, footer_bytes));
+    FIRN_TRY(firn_object_read(op, object, size - sizeof tail - footer_bytes, footer_bytes, bytes->data));
+    return firn_footer_parse(op, firn_buffer_bytes(bytes), size, out);
+}
+
+static const struct firn_parquet_node *path_leaf(const struct firn_footer *footer)
+{
+    for (uint32_t i = 0; i < footer->leaf_count; i++)
+        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == FILE_PATH_ID &&
+            footer->leaves[i]->type == FIRN_PARQUET_BYTE_ARRAY)
+            return footer->leaves[i];
+    return NULL;
+}
+
+static void look_up(struct path_search *search, const struct firn_slice *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && search->named.len == 0; i++) {
+        bool is_repeated = i > 0 && values[i].len == values[i - 1].len &&
+                           memcmp(values[i].data, values[i - 1].data, values[i].len) == 0;
+        struct firn_bytes path = { values[i].data, values[i].len };
+        const struct firn_map_entry *entry = is_repeated ? NULL : firn_map_find(search->paths, path);
+        if (entry)
+            search->named = firn_text_of_bytes(entry->key);
+    }
+}
+
+static firn_status search_pages(struct firn_op *op, struct path_search *search, struct firn_chunk_reader *reader)
+{
+    bool has_page = true;
+    while (search->named.len == 0) {
+        struct firn_vector page;
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(firn_chunk_reader_next(op, reader, &page, &has_page));
+        if (!has_page)
+            return FIRN_OK;
+        look_up(search, page.values.slice, page.value_count);
+    }
+    return FIRN_OK;
+}
+
+static firn_status search_chunk(struct firn_op *op, struct path_search *search, const struct firn_parquet_node *leaf,
+                                const struct firn_row_group *group, struct firn_buffer *bytes)
+{
+    const struct firn_column_chunk *chunk = &group->chunks[leaf->leaf_index];
+    struct firn_chunk_reader *reader;
+    uint64_t offset, len;
+    firn_column_chunk_range(chunk, &offset, &len);
+    if (len > CHUNK_BYTES_MAX)
+        return firn_fail(op, FIRN_LIMIT, "a column chunk of %" PRIu64 " bytes is too large", len);
+    FIRN_TRY(firn_buffer_resize(op, bytes, (size_t)len));
+    FIRN_TRY(firn_object_read(op, search->object, offset, (size_t)len, bytes->data));
+    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, group->row_count, firn_buffer_bytes(bytes),
+                                    (struct firn_chunk_reader_options){ 0 }, &reader));
+    firn_status status = search_pages(op, search, reader);
+    firn_chunk_reader_close(reader);
+    return status;
+}
+
+static firn_status search_file(struct firn_op *op, struct path_search *search, struct firn_buffer *bytes)
+{
+    struct firn_footer *footer;
+    FIRN_TRY(read_footer(op, search->object, bytes, &footer));
+    const struct firn_parquet_node *leaf = path_leaf(footer);
+    if (!leaf)
+        return firn_fail(op, FIRN_UNSUPPORTED, "the file has no column file_path");
+    for (uint32_t i = 0; i < footer->row_group_count && search->named.len == 0; i++)
+        FIRN_TRY(search_chunk(op, search, leaf, &footer->row_groups[i], bytes));
+    return FIRN_OK;
+}
+
+firn_status firn_position_deletes_name_any(struct firn_op *op, struct firn_store *store,
+                                           const struct firn_data_file *file, const struct firn_map *paths,
+                                           struct firn_text *named)
+{
+    if (file->format != FIRN_FILE_PARQUET)
+        return firn_fail(op, FIRN_UNSUPPORTED, "position deletes of format '%.*s' are not read",
+                         FIRN_FMT(file->format_text));
+    struct path_search search = { .paths = paths };
+    struct firn_buffer bytes = { 0 };
+    FIRN_TRY(firn_object_open(op, store, file->path, &search.object));
+    firn_status status = search_file(op, &search, &bytes);
+    firn_object_close(search.object);
+    firn_buffer_done(&bytes);
+    *named = search.named;
+    return firn_context(op, status, "position delete file '%.*s'", FIRN_FMT(file->path));
+}

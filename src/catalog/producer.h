@@ -1,0 +1,117 @@
+/* Inside the snapshot producer: the state of one commit over all its attempts, and the steps of an attempt.
+ * The invariants stand in snapshot_producer.h. */
+#ifndef FIRN_CATALOG_PRODUCER_H
+#define FIRN_CATALOG_PRODUCER_H
+
+#include "catalog/snapshot_producer.h"
+#include "catalog/snapshot_summary.h"
+
+/* Growing arrays (FIRN_PUSH). */
+struct firn_text_list {
+    struct firn_text *items;
+    size_t count, capacity;
+};
+struct firn_manifest_rows {
+    struct firn_manifest_file *items;
+    size_t count, capacity;
+};
+
+struct firn_producer {
+    struct firn_pool *pool;
+    struct firn_table *table;
+    const struct firn_snapshot_change *change;
+    struct firn_text uuid; /* names this commit's manifests and lists */
+    int64_t snapshot_id;   /* the same in all attempts */
+
+    struct firn_text codec; /* write.manifest.compression-codec */
+    int32_t codec_level;
+    int64_t manifest_bytes_target;
+    int64_t merge_count_min;
+    bool merges;
+    int64_t partition_limit;
+
+    struct firn_map removed_paths;    /* path of a removed data file to its index */
+    struct firn_map removed_deletes;  /* key of a removed delete file to its index */
+    struct firn_map removed_spec_ids; /* specs of removed data files */
+
+    /* Manifests written so far, kept for later attempts. */
+    int32_t format_version; /* they were written for */
+    bool has_added;
+    struct firn_manifest_rows added, added_deletes;
+    struct firn_map filtered; /* manifest to struct firn_filtered */
+    struct firn_map merged;   /* paths of a bin to struct firn_manifest_rows */
+
+    atomic_uint manifest_number;
+    struct firn_text_list manifests_begun; /* to clean up after */
+    struct firn_text_list lists_begun;
+    bool is_final; /* the failure of this attempt will not go away by trying again */
+};
+
+/* manifest_output.c: writing manifests. */
+
+/* A run of manifests of one spec and content; a new one is begun when the target size is reached. */
+struct firn_manifest_output {
+    struct firn_producer *producer;
+    const struct firn_partition_spec *spec;
+    bool is_deletes;
+    struct firn_store_writer *file;
+    struct firn_manifest_writer *writer;
+    struct firn_text path;
+    struct firn_manifest_rows rows; /* finished ones */
+    struct firn_text_list begun;    /* also the unfinished one */
+};
+void firn_manifest_output_init(struct firn_manifest_output *output, struct firn_producer *producer,
+                               const struct firn_partition_spec *spec, bool is_deletes);
+FIRN_CHECKED firn_status firn_manifest_output_add(struct firn_op *op, struct firn_manifest_output *output,
+                                                  const struct firn_manifest_entry *entry);
+FIRN_CHECKED firn_status firn_manifest_output_finish(struct firn_op *op, struct firn_manifest_output *output);
+/* Discards what is unfinished. Fine after finish. */
+void firn_manifest_output_close(struct firn_manifest_output *output);
+/* A deep copy in the arena. */
+struct firn_manifest_file firn_manifest_row_copy(struct firn_arena *arena, const struct firn_manifest_file *row);
+/* Writes the change's own files, once for all attempts. */
+FIRN_CHECKED firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer *producer);
+
+/* manifest_filter.c: removing entries. */
+
+/* An entry that a manifest lost. */
+struct firn_lost_entry {
+    struct firn_counted_file counted;
+    uint32_t removed_index; /* in change->removed or removed_deletes; FIRN_NOT_ASKED_FOR */
+};
+#define FIRN_NOT_ASKED_FOR UINT32_MAX
+/* What filtering made of one manifest. */
+struct firn_filtered {
+    bool is_rewritten;
+    struct firn_manifest_rows rows; /* what took its place, if rewritten */
+    struct firn_lost_entry *lost;
+    uint32_t lost_count;
+};
+struct firn_filtered_list {
+    const struct firn_filtered **items;
+    size_t count, capacity;
+};
+/* Replaces `rows` (all of one content) by what is left: rewritten where entries leave, dropped where nothing is live.
+ * The rewritten ones are added to `filtered`. Delete files with 0 < sequence number < `sequence_number_min` leave too.
+ */
+FIRN_CHECKED firn_status firn_manifests_filter(struct firn_op *op, struct firn_producer *producer,
+                                               struct firn_manifest_rows *rows, int64_t sequence_number_min,
+                                               struct firn_filtered_list *filtered);
+/* The key of a delete file: path, content offset, content size. */
+struct firn_text firn_delete_file_key(struct firn_arena *arena, const struct firn_data_file *file);
+/* Whether a manifest may have live entries. */
+bool firn_manifest_has_live(const struct firn_manifest_file *row);
+
+/* manifest_merge.c: joining small manifests. */
+FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer,
+                                              struct firn_manifest_rows *rows, int64_t *replaced);
+
+/* conflict.c: what others committed since the change was planned. `rows` are the head's manifests. Sets is_final. */
+FIRN_CHECKED firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *producer,
+                                              const struct firn_snapshot *head, const struct firn_manifest_list *rows);
+/* position_paths.c: whether a position-delete file names one of `paths`. UNSUPPORTED when it cannot be told. */
+FIRN_CHECKED firn_status firn_position_deletes_name_any(struct firn_op *op, struct firn_store *store,
+                                                        const struct firn_data_file *file, const struct firn_map *paths,
+                                                        struct firn_text *named);
+
+#endif

@@ -1,0 +1,457 @@
+/* The commit loop: attempts to add one snapshot until it stands or surely cannot.
+ * The invariants stand in snapshot_producer.h; numbers in comments refer to them. */
+#include "catalog/snapshot_producer.h"
+
+#include "base/math.h"
+#include "base/uuid.h"
+#include "catalog/producer.h"
+#include "format/codec/codec.h"
+#include "table/location.h"
+#include "table/scan.h"
+
+/* What an attempt builds. */
+struct attempt {
+    int32_t number; /* from 1 */
+    const struct firn_ref *ref;
+    const struct firn_snapshot *head; /* NULL: the branch has no snapshot */
+    struct firn_manifest_rows data, deletes;
+    struct firn_filtered_list filtered;
+    struct firn_summary summary;
+    uint64_t removed_delete_files;
+    int64_t sequence_number;
+    int64_t next_row_id;
+    struct firn_text list_path;
+    struct firn_manifest_rows list; /* as written */
+};
+
+static firn_status fail_finally(struct firn_producer *producer, firn_status status)
+{
+    producer->is_final = status != FIRN_OK;
+    return status;
+}
+
+static firn_status find_head(struct firn_op *op, const struct firn_producer *producer, struct attempt *attempt)
+{
+    const struct firn_metadata *metadata = producer->table->metadata;
+    struct firn_text branch = producer->change->branch;
+    attempt->ref = firn_metadata_ref(metadata, branch);
+    if (attempt->ref && attempt->ref->type == FIRN_REF_TAG)
+        return firn_fail(op, FIRN_USAGE, "'%.*s' is a tag; snapshots are added to branches", FIRN_FMT(branch));
+    if (!attempt->ref && !firn_text_is(branch, "main"))
+        return firn_fail(op, FIRN_NOT_FOUND, "the table has no branch '%.*s'", FIRN_FMT(branch));
+    attempt->head = attempt->ref ? firn_metadata_snapshot(metadata, attempt->ref->snapshot_id) : NULL;
+    return FIRN_OK;
+}
+
+static firn_status load_rows(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+{
+    struct firn_manifest_list rows = { 0 };
+    if (attempt->head)
+        FIRN_TRY(firn_snapshot_manifests(op, producer->table->store, producer->table->metadata, attempt->head, &rows));
+    FIRN_TRY(firn_conflicts_check(op, producer, attempt->head, &rows));
+    for (uint32_t i = 0; i < rows.count; i++)
+        FIRN_PUSH(op->arena, rows.manifests[i].is_deletes ? &attempt->deletes : &attempt->data, rows.manifests[i]);
+    return FIRN_OK;
+}
+
+/* Delete files below it can apply to no live data file: those that stay, and those this commit adds with an older
+ * number than its own. Files without a number yet take the newest of all. */
+static int64_t lowest_live_number(const struct firn_producer *producer, const struct firn_manifest_rows *data)
+{
+    int64_t lowest = producer->table->metadata->last_sequence_number;
+    const struct firn_manifest_rows *both[] = { data, &producer->added };
+    for (size_t k = 0; k < FIRN_COUNT_OF(both); k++)
+        for (size_t i = 0; i < both[k]->count; i++)
+            if (both[k]->items[i].min_sequence_number != FIRN_ABSENT)
+                lowest = FIRN_MIN(lowest, both[k]->items[i].min_sequence_number);
+    return lowest;
+}
+
+/* Counts what left, each file once, and checks that everything the change names for removal was there. */
+static firn_status count_lost(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+{
+    const struct firn_snapshot_change *change = producer->change;
+    bool *data_seen = FIRN_NEW_ARRAY(op->arena, bool, change->removed_count);
+    bool *deletes_seen = FIRN_NEW_ARRAY(op->arena, bool, change->removed_delete_count);
+    for (size_t i = 0; i < attempt->filtered.count; i++) {
+        const struct firn_filtered *filtered = attempt->filtered.items[i];
+        for (uint32_t k = 0; k < filtered->lost_count; k++) {
+            const struct firn_lost_entry *lost = &filtered->lost[k];
+            bool *seen = lost->removed_index == FIRN_NOT_ASKED_FOR    ? NULL
+                         : lost->counted.content == FIRN_CONTENT_DATA ? &data_seen[lost->removed_index]
+                                                                      : &deletes_seen[lost->removed_index];
+            if (seen && *seen) {
+                attempt->summary.duplicate_files++;
+                continue;
+            }
+            if (seen)
+                *seen = true;
+            firn_summary_count(op, &attempt->summary, FIRN_SUMMARY_REMOVED, &lost->counted);
+        }
+    }
+    for (uint32_t i = 0; i < change->removed_count; i++)
+        if (!data_seen[i])
+            return firn_fail(op, FIRN_CONFLICT, "data file '%.*s' is no longer part of the table",
+                             FIRN_FMT(change->removed[i].path));
+    for (uint32_t i = 0; i < change->removed_delete_count; i++)
+        if (!deletes_seen[i])
+            return firn_fail(op, FIRN_CONFLICT, "delete file '%.*s' is no longer part of the table",
+                             FIRN_FMT(change->removed_deletes[i].path));
+    attempt->removed_delete_files = (uint64_t)attempt->summary.metrics[FIRN_METRIC_REMOVED_DELETE_FILES];
+    return FIRN_OK;
+}
+
+static firn_status count_added(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt,
+                               const struct firn_data_file *files, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct firn_counted_file counted;
+        FIRN_TRY(
+            firn_counted_file_of(op, producer->table->metadata, &files[i], producer->partition_limit > 0, &counted));
+        firn_summary_count(op, &attempt->summary, FIRN_SUMMARY_ADDED, &counted);
+    }
+    return FIRN_OK;
+}
+
+static firn_status check_no_rows_appear(struct firn_op *op, const struct firn_producer *producer,
+                                        const struct attempt *attempt)
+{
+    int64_t added = attempt->summary.metrics[FIRN_METRIC_ADDED_RECORDS];
+    int64_t removed = attempt->summary.metrics[FIRN_METRIC_REMOVED_RECORDS];
+    if (!firn_text_is(producer->change->operation, "replace") || added <= removed)
+        return FIRN_OK;
+    return firn_fail(op, FIRN_VERIFY, "a replacement adds %" PRId64 " records for %" PRId64 " removed ones", added,
+                     removed);
+}
+
+static void push_front(struct firn_op *op, const struct firn_manifest_rows *front, struct firn_manifest_rows *rows)
+{
+    struct firn_manifest_rows joined = { 0 };
+    for (size_t i = 0; i < front->count; i++)
+        FIRN_PUSH(op->arena, &joined, front->items[i]);
+    for (size_t i = 0; i < rows->count; i++)
+        FIRN_PUSH(op->arena, &joined, rows->items[i]);
+    *rows = joined;
+}
+
+/* The manifests of the new snapshot: what is left of the head's, and the change's own in front. */
+static firn_status build_manifests(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+{
+    const struct firn_snapshot_change *change = producer->change;
+    FIRN_TRY(firn_manifests_filter(op, producer, &attempt->data, 0, &attempt->filtered));
+    FIRN_TRY(firn_added_manifests_write(op, producer));
+    int64_t lowest = lowest_live_number(producer, &attempt->data);
+    FIRN_TRY(firn_manifests_filter(op, producer, &attempt->deletes, lowest, &attempt->filtered));
+    FIRN_TRY(fail_finally(producer, count_lost(op, producer, attempt)));
+    FIRN_TRY(count_added(op, producer, attempt, change->added, change->added_count));
+    FIRN_TRY(count_added(op, producer, attempt, change->added_deletes, change->added_delete_count));
+    FIRN_TRY(fail_finally(producer, check_no_rows_appear(op, producer, attempt)));
+    attempt->summary.manifests_replaced = (int64_t)attempt->filtered.count;
+    push_front(op, &producer->added, &attempt->data);
+    push_front(op, &producer->added_deletes, &attempt->deletes);
+    FIRN_TRY(firn_manifests_merge(op, producer, &attempt->data, &attempt->summary.manifests_replaced));
+    return firn_manifests_merge(op, producer, &attempt->deletes, &attempt->summary.manifests_replaced);
+}
+
+static void count_manifests(const struct firn_producer *producer, struct attempt *attempt)
+{
+    for (size_t i = 0; i < attempt->list.count; i++) {
+        bool is_own = attempt->list.items[i].added_snapshot_id == producer->snapshot_id;
+        attempt->summary.manifests_created += is_own;
+        attempt->summary.manifests_kept += !is_own;
+    }
+}
+
+static firn_status write_list_content(struct firn_op *op, const struct firn_producer *producer, struct attempt *attempt,
+                                      struct firn_sink *sink)
+{
+    const struct firn_metadata *metadata = producer->table->metadata;
+    struct firn_manifest_list_header header = {
+        .format_version = metadata->format_version,
+        .snapshot_id = producer->snapshot_id,
+        .parent_snapshot_id = attempt->head ? attempt->head->id : FIRN_NO_SNAPSHOT,
+        .sequence_number = attempt->sequence_number,
+        .first_row_id = metadata->next_row_id,
+        .codec = producer->codec,
+    };
+    return firn_manifest_list_write(op, &header, attempt->list.items, (uint32_t)attempt->list.count, sink,
+                                    &attempt->next_row_id);
+}
+
+/* A fresh list for every attempt, since numbers are given here. The rows are copies: those kept for other attempts stay
+ * without numbers. */
+static firn_status write_list(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+{
+    struct firn_store_writer *file;
+    struct firn_text name = firn_text_format(op->arena, "snap-%" PRId64 "-%d-%.*s.avro", producer->snapshot_id,
+                                             attempt->number, FIRN_FMT(producer->uuid));
+    attempt->list_path = firn_metadata_location(op->arena, producer->table->metadata, name);
+    push_front(op, &attempt->deletes, &attempt->list);
+    push_front(op, &attempt->data, &attempt->list);
+    count_manifests(producer, attempt);
+    FIRN_PUSH(op->arena, &producer->lists_begun, attempt->list_path);
+    FIRN_TRY(firn_store_write(op, producer->table->store, attempt->list_path, true, &file));
+    firn_status status = write_list_content(op, producer, attempt, firn_store_writer_sink(file));
+    if (status != FIRN_OK) {
+        firn_store_writer_close(file);
+        return status;
+    }
+    return firn_store_writer_finish(op, file);
+}
+
+static json_t *snapshot_json(struct firn_op *op, const struct firn_producer *producer, const struct attempt *attempt)
+{
+    const struct firn_snapshot_change *change = producer->change;
+    const struct firn_metadata *metadata = producer->table->metadata;
+    json_t *json = json_object();
+    firn_json_set_i64(json, "snapshot-id", producer->snapshot_id);
+    if (attempt->head)
+        firn_json_set_i64(json, "parent-snapshot-id", attempt->head->id);
+    if (metadata->format_version > 1)
+        firn_json_set_i64(json, "sequence-number", attempt->sequence_number);
+    firn_json_set_i64(json, "timestamp-ms", FIRN_MAX(firn_now_ms(op), metadata->last_updated_ms));
+    json_object_set(json, "summary",
+                    firn_summary_json(op, &attempt->summary, change->operation, attempt->head, change->properties,
+                                      change->property_count));
+    firn_json_set_text(json, "manifest-list", attempt->list_path);
+    firn_json_set_i64(json, "schema-id", metadata->current_schema_id);
+    if (metadata->format_version > 2) {
+        firn_json_set_i64(json, "first-row-id", metadata->next_row_id);
+        firn_json_set_i64(json, "added-rows", attempt->next_row_id - metadata->next_row_id);
+    }
+    return json;
+}
+
+static void set_limit(json_t *json, const char *key, int64_t value)
+{
+    if (value >= 0)
+        firn_json_set_i64(json, key, value);
+}
+
+/* The branch keeps its own retention. */
+static json_t *set_ref_json(const struct firn_producer *producer, const struct attempt *attempt)
+{
+    json_t *json = json_object();
+    firn_json_set_text(json, "action", FIRN_TEXT("set-snapshot-ref"));
+    firn_json_set_text(json, "ref-name", producer->change->branch);
+    firn_json_set_text(json, "type", FIRN_TEXT("branch"));
+    firn_json_set_i64(json, "snapshot-id", producer->snapshot_id);
+    if (attempt->ref) {
+        set_limit(json, "min-snapshots-to-keep", attempt->ref->snapshots_min_keep);
+        set_limit(json, "max-snapshot-age-ms", attempt->ref->snapshot_age_ms_max);
+        set_limit(json, "max-ref-age-ms", attempt->ref->ref_age_ms_max);
+    }
+    return json;
+}
+
+static json_t *updates_json(struct firn_op *op, const struct firn_producer *producer, const struct attempt *attempt)
+{
+    json_t *updates = firn_json_own(op->arena, json_array());
+    json_t *add = json_object();
+    firn_json_set_text(add, "action", FIRN_TEXT("add-snapshot"));
+    firn_json_set(add, "snapshot", snapshot_json(op, producer, attempt));
+    json_array_append_new(updates, add);
+    if (!producer->change->stage_only)
+        json_array_append_new(updates, set_ref_json(producer, attempt));
+    return updates;
+}
+
+static json_t *requirements_json(struct firn_op *op, const struct firn_producer *producer,
+                                 const struct attempt *attempt)
+{
+    json_t *requirements = firn_json_own(op->arena, json_array());
+    struct firn_text uuid = producer->table->metadata->table_uuid;
+    if (uuid.len > 0) {
+        json_t *same_table = json_object();
+        firn_json_set_text(same_table, "type", FIRN_TEXT("assert-table-uuid"));
+        firn_json_set_text(same_table, "uuid", uuid);
+        json_array_append_new(requirements, same_table);
+    }
+    json_t *same_head = json_object();
+    firn_json_set_text(same_head, "type", FIRN_TEXT("assert-ref-snapshot-id"));
+    firn_json_set_text(same_head, "ref", producer->change->branch);
+    firn_json_set(same_head, "snapshot-id", attempt->head ? json_integer(attempt->head->id) : json_null());
+    json_array_append_new(requirements, same_head);
+    return requirements;
+}
+
+/* A table whose format was raised between attempts wants its manifests written anew; the old ones are cleaned up. */
+static void forget_on_upgrade(struct firn_op *op, struct firn_producer *producer)
+{
+    int32_t version = producer->table->metadata->format_version;
+    if (producer->format_version == version)
+        return;
+    producer->format_version = version;
+    producer->has_added = false;
+    firn_map_init(&producer->filtered, op->arena);
+    firn_map_init(&producer->merged, op->arena);
+}
+
+static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+{
+    producer->is_final = false;
+    FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(firn_table_refresh(op, producer->table));
+    forget_on_upgrade(op, producer);
+    firn_summary_init(&attempt->summary, op->arena, producer->partition_limit);
+    attempt->sequence_number = producer->format_version > 1 ? producer->table->metadata->last_sequence_number + 1 : 0;
+    FIRN_TRY(find_head(op, producer, attempt));
+    FIRN_TRY(load_rows(op, producer, attempt));
+    FIRN_TRY(build_manifests(op, producer, attempt));
+    FIRN_TRY(write_list(op, producer, attempt)); /* (1) */
+    return firn_catalog_commit(op, producer->table, requirements_json(op, producer, attempt),
+                               updates_json(op, producer, attempt));
+}
+
+static firn_status check_deletes(struct firn_op *op, const struct firn_snapshot_change *change, int32_t version)
+{
+    for (uint32_t i = 0; i < change->added_delete_count; i++) {
+        const struct firn_data_file *file = &change->added_deletes[i];
+        bool is_vector = firn_data_file_is_deletion_vector(file);
+        bool is_position_file = file->content == FIRN_CONTENT_POSITION_DELETES && !is_vector;
+        if (version < 2 || (is_vector && version < 3) || (is_position_file && version > 2))
+            return firn_fail(op, FIRN_USAGE, "delete file '%.*s' does not fit a table of format version %d",
+                             FIRN_FMT(file->path), version);
+    }
+    return FIRN_OK;
+}
+
+/* Reference: procedures.md, 3.2. */
+static firn_status check_shape(struct firn_op *op, const struct firn_snapshot_change *change)
+{
+    if (!firn_text_is(change->operation, "replace"))
+        return FIRN_OK;
+    if (change->removed_count == 0 && change->removed_delete_count == 0)
+        return firn_fail(op, FIRN_USAGE, "a replacement removes nothing");
+    if (change->added_count > 0 && change->removed_count == 0)
+        return firn_fail(op, FIRN_USAGE, "a replacement adds data files and removes none");
+    if (change->added_delete_count > 0 && change->removed_delete_count == 0 && change->removed_count == 0)
+        return firn_fail(op, FIRN_USAGE, "a replacement adds delete files and removes none");
+    return FIRN_OK;
+}
+
+static int64_t new_snapshot_id(struct firn_op *op, const struct firn_metadata *metadata)
+{
+    uint64_t id;
+    do {
+        op->env->random(op->env->context, &id, sizeof id);
+        id &= INT64_MAX;
+    } while (id == 0 || firn_metadata_snapshot(metadata, (int64_t)id));
+    return (int64_t)id;
+}
+
+static firn_status read_properties(struct firn_op *op, struct firn_producer *producer)
+{
+    const struct firn_metadata *metadata = producer->table->metadata;
+    int64_t level;
+    producer->codec = firn_property_text(metadata, "write.manifest.compression-codec", FIRN_TEXT("gzip"));
+    FIRN_TRY(firn_property_i64(op, metadata, "write.manifest.compression-level", FIRN_CODEC_LEVEL_DEFAULT, &level));
+    producer->codec_level = (int32_t)FIRN_MAX(INT32_MIN, FIRN_MIN(INT32_MAX, level));
+    FIRN_TRY(firn_property_i64(op, metadata, "commit.manifest.target-size-bytes", 8388608,
+                               &producer->manifest_bytes_target));
+    FIRN_TRY(firn_property_i64(op, metadata, "commit.manifest.min-count-to-merge", 100, &producer->merge_count_min));
+    FIRN_TRY(firn_property_i64(op, metadata, "write.summary.partition-limit", 0, &producer->partition_limit));
+    if (producer->manifest_bytes_target <= 0)
+        return firn_fail(op, FIRN_USAGE, "commit.manifest.target-size-bytes must be above 0");
+    producer->merges =
+        !producer->change->fast_append && firn_property_bool(metadata, "commit.manifest-merge.enabled", true);
+    return FIRN_OK;
+}
+
+static void index_removals(struct firn_op *op, struct firn_producer *producer)
+{
+    const struct firn_snapshot_change *change = producer->change;
+    firn_map_init(&producer->removed_paths, op->arena);
+    firn_map_init(&producer->removed_deletes, op->arena);
+    firn_map_init(&producer->removed_spec_ids, op->arena);
+    for (uint32_t i = 0; i < change->removed_count; i++) {
+        const struct firn_data_file *file = &change->removed[i];
+        firn_map_put_text(&producer->removed_paths, file->path)->value.number = i;
+        firn_map_put(&producer->removed_spec_ids,
+                     (struct firn_bytes){ (const uint8_t *)&file->spec_id, sizeof file->spec_id });
+    }
+    for (uint32_t i = 0; i < change->removed_delete_count; i++) {
+        struct firn_text key = firn_delete_file_key(op->arena, &change->removed_deletes[i]);
+        firn_map_put_text(&producer->removed_deletes, key)->value.number = i;
+    }
+}
+
+static firn_status init(struct firn_op *op, struct firn_producer *producer)
+{
+    const struct firn_metadata *metadata = producer->table->metadata;
+    FIRN_TRY(check_shape(op, producer->change));
+    FIRN_TRY(check_deletes(op, producer->change, metadata->format_version));
+    FIRN_TRY(read_properties(op, producer));
+    producer->uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
+    producer->snapshot_id = new_snapshot_id(op, metadata);
+    firn_map_init(&producer->filtered, op->arena);
+    firn_map_init(&producer->merged, op->arena);
+    producer->format_version = metadata->format_version;
+    index_removals(op, producer);
+    return FIRN_OK;
+}
+
+/* (2): everything this producer wrote. */
+static void clean_up_failure(struct firn_op *op, const struct firn_producer *producer)
+{
+    struct firn_store *store = producer->table->store;
+    firn_discard(op, store, producer->lists_begun.items, producer->lists_begun.count);
+    firn_discard(op, store, producer->manifests_begun.items, producer->manifests_begun.count);
+}
+
+/* The lists of lost attempts, and manifests that the committed list does not name. */
+static void clean_up_success(struct firn_op *op, const struct firn_producer *producer, const struct attempt *attempt)
+{
+    struct firn_store *store = producer->table->store;
+    struct firn_map used;
+    firn_map_init(&used, op->arena);
+    for (size_t i = 0; i < attempt->list.count; i++)
+        firn_map_put_text(&used, attempt->list.items[i].path);
+    for (size_t i = 0; i < producer->lists_begun.count; i++)
+        if (!firn_text_same(producer->lists_begun.items[i], attempt->list_path))
+            firn_discard(op, store, &producer->lists_begun.items[i], 1);
+    for (size_t i = 0; i < producer->manifests_begun.count; i++)
+        if (!firn_map_find_text(&used, producer->manifests_begun.items[i]))
+            firn_discard(op, store, &producer->manifests_begun.items[i], 1);
+}
+
+static bool may_try_again(const struct firn_producer *producer, firn_status status)
+{
+    return !producer->is_final && (status == FIRN_CONFLICT || status == FIRN_UNAVAILABLE);
+}
+
+static firn_status run_attempts(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+{
+    struct firn_retry_policy policy;
+    FIRN_TRY(firn_retry_policy_of(op, producer->table->metadata, &policy));
+    int64_t started_ms = op->env->monotonic_ms(op->env->context);
+    for (int32_t number = 1;; number++) {
+        *attempt = (struct attempt){ .number = number };
+        firn_status status = make_attempt(op, producer, attempt);
+        if (status == FIRN_OK || !may_try_again(producer, status))
+            return status;
+        firn_log(op, FIRN_LOG_DEBUG, "commit attempt=%d lost: %s", number, op->error.text);
+        if (!firn_retry_wait(op, &policy, number, started_ms))
+            return firn_context(op, status, "%d attempts to commit", number);
+    }
+}
+
+firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                 const struct firn_snapshot_change *change, struct firn_snapshot_result *out)
+{
+    struct firn_producer producer = { .pool = pool, .table = table, .change = change };
+    struct attempt attempt = { 0 };
+    FIRN_TRY(init(op, &producer));
+    firn_status status = run_attempts(op, &producer, &attempt);
+    if (status == FIRN_OK)
+        clean_up_success(op, &producer, &attempt);
+    else if (status != FIRN_UNKNOWN) /* (3) */
+        clean_up_failure(op, &producer);
+    *out = (struct firn_snapshot_result){
+        .snapshot_id = producer.snapshot_id,
+        .sequence_number = attempt.sequence_number,
+        .attempts = attempt.number,
+        .removed_delete_files = attempt.removed_delete_files,
+    };
+    return status;
+}
