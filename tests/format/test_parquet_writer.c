@@ -1,0 +1,814 @@
+/* Chunk and file writers: random columns of every physical type and nesting are written with random options and read
+ * back; pages, page indexes, statistics and sizes are checked against what was put in. */
+#include "check.h"
+
+#include "base/math.h"
+#include "format/parquet/order.h"
+#include "format/parquet/reader.h"
+#include "format/parquet/writer.h"
+
+#include <math.h>
+
+enum { SLOTS_MAX = 1 << 17, CASE_COUNT = 150 };
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = *seed;
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint32_t below(uint64_t *seed, uint32_t limit)
+{
+    return (uint32_t)(next_random(seed) % limit);
+}
+
+/* The kinds of columns that are drawn. */
+static const struct kind {
+    enum firn_parquet_type type;
+    uint32_t type_length;
+    struct firn_logical_type logical;
+} kinds[] = {
+    { FIRN_PARQUET_BOOLEAN, 0, { 0 } },
+    { FIRN_PARQUET_INT32, 0, { 0 } },
+    { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_INTEGER, .bit_width = 32 } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_TIMESTAMP, .unit = FIRN_UNIT_MICROS } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_INTEGER, .bit_width = 64 } },
+    { FIRN_PARQUET_INT96, 0, { 0 } },
+    { FIRN_PARQUET_FLOAT, 0, { 0 } },
+    { FIRN_PARQUET_DOUBLE, 0, { 0 } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_STRING } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { 0 } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_DECIMAL, .precision = 20 } },
+    { FIRN_PARQUET_FIXED, 2, { .kind = FIRN_LOGICAL_FLOAT16 } },
+    { FIRN_PARQUET_FIXED, 5, { 0 } },
+    { FIRN_PARQUET_FIXED, 16, { .kind = FIRN_LOGICAL_DECIMAL, .precision = 38 } },
+    { FIRN_PARQUET_FIXED, 12, { .kind = FIRN_LOGICAL_INTERVAL } },
+};
+
+/* Repetitions from below the root to the leaf: q required, o optional, r repeated. */
+static const char *const shapes[] = { "q", "o", "oo", "r", "oro", "ororo", "qorq" };
+
+struct sample {
+    uint64_t seed;
+    const struct kind *kind;
+    const char *shape;
+    struct firn_footer schema;
+    const struct firn_parquet_node *leaf;
+    uint32_t slot_count, value_count, row_count;
+    uint8_t rep[SLOTS_MAX], def[SLOTS_MAX];
+    struct firn_bytes values[SLOTS_MAX]; /* PLAIN without length */
+    uint32_t distinct;                   /* values are drawn from as many; 0: from all */
+};
+
+static void build_schema(struct firn_op *op, struct sample *sample)
+{
+    size_t depth = strlen(sample->shape);
+    struct firn_parquet_node *node = &sample->schema.root;
+    sample->schema.root = (struct firn_parquet_node){ .name = FIRN_TEXT("table") };
+    for (size_t i = 0; i < depth; i++) {
+        struct firn_parquet_node *child = FIRN_NEW(op->arena, struct firn_parquet_node);
+        char repetition = sample->shape[i];
+        child->name = firn_text_format(op->arena, "n%zu", i);
+        child->repetition = repetition == 'q' ? FIRN_REQUIRED : repetition == 'o' ? FIRN_OPTIONAL : FIRN_REPEATED;
+        node->children = child;
+        node->child_count = 1;
+        node = child;
+    }
+    node->is_leaf = true;
+    node->type = sample->kind->type;
+    node->type_length = sample->kind->type_length;
+    node->logical = sample->kind->logical;
+    CHECK_OK(op, firn_parquet_schema_finish(op, &sample->schema));
+    sample->leaf = sample->schema.leaves[0];
+}
+
+static size_t value_bytes(struct sample *sample, uint64_t *seed)
+{
+    switch (sample->kind->type) {
+    case FIRN_PARQUET_BOOLEAN:
+        return 1;
+    case FIRN_PARQUET_BYTE_ARRAY:
+        if (sample->kind->logical.kind == FIRN_LOGICAL_DECIMAL)
+            return 1 + below(seed, 9);
+        return below(seed, 30) == 0 ? below(seed, 300) : below(seed, 20);
+    default:
+        return firn_value_width(sample->kind->type, sample->kind->type_length);
+    }
+}
+
+/* Floats get more of the values that are special. */
+static void make_special(struct sample *sample, uint64_t *seed, uint8_t *data)
+{
+    static const double specials[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN };
+    static const uint16_t halves[] = { 0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00 };
+    uint32_t pick = below(seed, 7);
+    float single = (float)specials[pick];
+    if (below(seed, 3) != 0)
+        return;
+    if (sample->kind->type == FIRN_PARQUET_FLOAT)
+        memcpy(data, &single, 4);
+    if (sample->kind->type == FIRN_PARQUET_DOUBLE)
+        memcpy(data, &specials[pick], 8);
+    if (sample->kind->logical.kind == FIRN_LOGICAL_FLOAT16)
+        memcpy(data, &halves[pick], 2);
+}
+
+static struct firn_bytes make_value(struct firn_op *op, struct sample *sample)
+{
+    uint64_t drawn = sample->distinct ? below(&sample->seed, sample->distinct) : next_random(&sample->seed);
+    size_t len = value_bytes(sample, &drawn);
+    uint8_t *data = firn_arena_alloc(op->arena, len);
+    for (size_t i = 0; i < len; i++)
+        data[i] = (uint8_t)next_random(&drawn);
+    if (sample->kind->logical.kind == FIRN_LOGICAL_STRING)
+        for (size_t i = 0; i < len; i++)
+            data[i] = (uint8_t)('a' + data[i] % 26);
+    if (sample->kind->type == FIRN_PARQUET_BOOLEAN)
+        data[0] &= 1;
+    make_special(sample, &drawn, data);
+    return (struct firn_bytes){ data, len };
+}
+
+static void put_slot(struct firn_op *op, struct sample *sample, uint8_t rep, uint8_t def)
+{
+    sample->rep[sample->slot_count] = rep;
+    sample->def[sample->slot_count++] = def;
+    if (def == sample->leaf->def_max)
+        sample->values[sample->value_count++] = make_value(op, sample);
+}
+
+/* Levels of what lies below `shape`: Dremel's columns of a random record. */
+static void put_record(struct firn_op *op, struct sample *sample, const char *shape, uint8_t rep, uint8_t def,
+                       uint8_t rep_here)
+{
+    if (*shape == '\0') {
+        put_slot(op, sample, rep, def);
+    } else if (*shape == 'q') {
+        put_record(op, sample, shape + 1, rep, def, rep_here);
+    } else if (*shape == 'o' && below(&sample->seed, 5) == 0) {
+        put_slot(op, sample, rep, def);
+    } else if (*shape == 'o') {
+        put_record(op, sample, shape + 1, rep, def + 1, rep_here);
+    } else {
+        uint32_t count = below(&sample->seed, 4);
+        if (count == 0)
+            put_slot(op, sample, rep, def);
+        for (uint32_t i = 0; i < count; i++)
+            put_record(op, sample, shape + 1, i == 0 ? rep : rep_here + 1, def + 1, rep_here + 1);
+    }
+}
+
+static void draw(struct firn_op *op, struct sample *sample)
+{
+    static const uint32_t distincts[] = { 0, 0, 1, 2, 50, 3000 };
+    sample->kind = &kinds[below(&sample->seed, FIRN_COUNT_OF(kinds))];
+    sample->shape = shapes[below(&sample->seed, FIRN_COUNT_OF(shapes))];
+    sample->distinct = distincts[below(&sample->seed, FIRN_COUNT_OF(distincts))];
+    build_schema(op, sample);
+    uint32_t rows = below(&sample->seed, 3) == 0 ? 1 + below(&sample->seed, 20) : 1 + below(&sample->seed, 6000);
+    while (sample->row_count < rows && sample->slot_count < SLOTS_MAX - 100) {
+        put_record(op, sample, sample->shape, 0, 0, 0);
+        sample->row_count++;
+    }
+}
+
+static struct firn_chunk_options draw_options(struct sample *sample)
+{
+    static const enum firn_codec codecs[] = { FIRN_CODEC_NONE, FIRN_CODEC_SNAPPY, FIRN_CODEC_ZSTD, FIRN_CODEC_LZ4_RAW };
+    static const int32_t limits[] = { 1, 100, 2000, 1 << 20 };
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.codec = codecs[below(&sample->seed, 4)];
+    options.page_bytes_max = limits[1 + below(&sample->seed, 3)];
+    options.page_rows_max = limits[1 + below(&sample->seed, 3)];
+    options.dictionary_bytes_max = limits[below(&sample->seed, 4)];
+    options.dictionary = below(&sample->seed, 4) != 0;
+    options.page_v2 = below(&sample->seed, 2);
+    options.statistics = below(&sample->seed, 8) != 0;
+    return options;
+}
+
+/* An array of the physical type of values [start, start + count). */
+static union firn_values array_of(struct firn_op *op, const struct sample *sample, const struct firn_bytes *values,
+                                  uint32_t count)
+{
+    size_t width = firn_value_width(sample->kind->type, sample->kind->type_length);
+    union firn_values array = { .any = firn_arena_alloc_array(op->arena, count, width) };
+    for (uint32_t i = 0; i < count; i++) {
+        if (sample->kind->type == FIRN_PARQUET_BYTE_ARRAY)
+            array.slice[i] = (struct firn_slice){ values[i].data, (uint32_t)values[i].len };
+        else
+            memcpy(array.fixed + i * width, values[i].data, width);
+    }
+    return array;
+}
+
+/* Turns a vector's values into indices: some of the values twice in the dictionary, in mixed order. */
+static void use_dictionary(struct firn_op *op, struct sample *sample, const struct firn_bytes *values,
+                           struct firn_vector *vector)
+{
+    struct firn_dictionary *dictionary = FIRN_NEW(op->arena, struct firn_dictionary);
+    uint32_t *indices = FIRN_NEW_ARRAY(op->arena, uint32_t, vector->value_count);
+    struct firn_bytes *entries = FIRN_NEW_ARRAY(op->arena, struct firn_bytes, vector->value_count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vector->value_count; i++) {
+        indices[i] = count;
+        for (uint32_t k = 0; k < FIRN_MIN(count, 100u) && indices[i] == count; k++)
+            if (firn_bytes_compare(entries[k], values[i]) == 0)
+                indices[i] = k;
+        if (indices[i] == count)
+            entries[count++] = values[i];
+    }
+    *dictionary = (struct firn_dictionary){
+        .id = below(&sample->seed, 2) ? next_random(&sample->seed) : 0,
+        .type = sample->kind->type,
+        .type_length = sample->kind->type_length,
+        .count = count,
+        .values = array_of(op, sample, entries, count),
+    };
+    vector->values.any = NULL;
+    vector->indices = indices;
+    vector->dictionary = dictionary;
+}
+
+/* Appends the sample in vectors of random length, which may end inside a row. */
+static void append_all(struct firn_op *op, struct sample *sample, struct firn_chunk_writer *writer)
+{
+    uint32_t slot = 0, value = 0;
+    while (slot < sample->slot_count) {
+        const struct firn_parquet_node *leaf = sample->leaf;
+        uint32_t drawn = 1 + below(&sample->seed, 3000);
+        struct firn_vector vector = {
+            .type = sample->kind->type,
+            .type_length = sample->kind->type_length,
+            .rep_max = leaf->rep_max,
+            .def_max = leaf->def_max,
+            .slot_count = FIRN_MIN(drawn, sample->slot_count - slot),
+            .rep = leaf->rep_max ? sample->rep + slot : NULL,
+            .def = leaf->def_max ? sample->def + slot : NULL,
+        };
+        for (uint32_t i = 0; i < vector.slot_count; i++) {
+            vector.value_count += sample->def[slot + i] == leaf->def_max;
+            vector.row_count += sample->rep[slot + i] == 0;
+        }
+        if (vector.value_count == vector.slot_count)
+            vector.def = NULL;
+        vector.values = array_of(op, sample, sample->values + value, vector.value_count);
+        if (sample->kind->type != FIRN_PARQUET_BOOLEAN && below(&sample->seed, 2))
+            use_dictionary(op, sample, sample->values + value, &vector);
+        CHECK_OK(op, firn_chunk_writer_append(op, writer, &vector));
+        slot += vector.slot_count;
+        value += vector.value_count;
+    }
+}
+
+static struct firn_bytes value_of(const struct firn_vector *vector, uint32_t index)
+{
+    union firn_values values = vector->values;
+    if (vector->indices) {
+        values = vector->dictionary->values;
+        index = vector->indices[index];
+    }
+    if (vector->type == FIRN_PARQUET_BYTE_ARRAY)
+        return (struct firn_bytes){ values.slice[index].data, values.slice[index].len };
+    size_t width = firn_value_width(vector->type, vector->type_length);
+    return (struct firn_bytes){ values.fixed + index * width, width };
+}
+
+/* The same zero or NaN as float bounds in files have it. */
+static struct firn_bytes filed(struct firn_op *op, const struct sample *sample, struct firn_bytes value, bool lower)
+{
+    return lower ? firn_bound_lower(op->arena, sample->leaf, value, 64)
+                 : firn_bound_upper(op->arena, sample->leaf, value, 64);
+}
+
+static bool is_nan(const struct sample *sample, struct firn_bytes value)
+{
+    float single;
+    double number;
+    if (sample->kind->type == FIRN_PARQUET_FLOAT) {
+        memcpy(&single, value.data, 4);
+        return isnan(single);
+    }
+    if (sample->kind->type == FIRN_PARQUET_DOUBLE) {
+        memcpy(&number, value.data, 8);
+        return isnan(number);
+    }
+    return sample->kind->logical.kind == FIRN_LOGICAL_FLOAT16 && (value.data[1] & 0x7f) >= 0x7c &&
+           ((value.data[1] & 3) || value.data[0]);
+}
+
+/* Least and greatest of values [start, end), by comparing each. */
+struct expected {
+    bool found;
+    int64_t nan_count;
+    struct firn_bytes min, max;
+};
+
+static struct expected expect(const struct sample *sample, uint32_t start, uint32_t end)
+{
+    enum firn_order order = firn_order_of(sample->leaf);
+    struct expected expected = { 0 };
+    for (uint32_t i = start; i < end; i++) {
+        struct firn_bytes value = sample->values[i];
+        if (is_nan(sample, value)) {
+            expected.nan_count++;
+            continue;
+        }
+        if (!expected.found || firn_order_compare(order, value, expected.min) < 0)
+            expected.min = value;
+        if (!expected.found || firn_order_compare(order, value, expected.max) > 0)
+            expected.max = value;
+        expected.found = true;
+    }
+    return expected;
+}
+
+static bool same_bytes(struct firn_bytes a, struct firn_bytes b)
+{
+    return a.len == b.len && firn_bytes_compare(a, b) == 0;
+}
+
+/* Every page's entry in both indexes, walked along with the pages themselves. */
+static void check_page(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk,
+                       const struct firn_vector *vector, uint32_t page, uint32_t slot, uint32_t value)
+{
+    const struct firn_column_index *index = &chunk->column_index;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < slot; i++)
+        row += sample->rep[i] == 0;
+    assert_int_equal(chunk->offset_index.pages[page].first_row_index, row);
+    CHECK(vector->slot_count > 0 && (!vector->rep || vector->rep[0] == 0), "page %u begins inside a row", page);
+    if (index->page_count == 0)
+        return;
+    struct expected expected = expect(sample, value, value + vector->value_count);
+    assert_int_equal(index->null_counts[page], vector->slot_count - vector->value_count);
+    assert_int_equal(index->null_pages[page], vector->value_count == 0);
+    if (index->nan_counts)
+        assert_int_equal(index->nan_counts[page], expected.nan_count);
+    if (vector->value_count == 0)
+        return;
+    CHECK(expected.found, "page %u of NaN alone has an index", page);
+    CHECK(same_bytes(index->min_values[page], filed(op, sample, expected.min, true)), "page %u", page);
+    CHECK(same_bytes(index->max_values[page], filed(op, sample, expected.max, false)), "page %u", page);
+}
+
+static void check_vector(const struct sample *sample, const struct firn_vector *vector, uint32_t slot, uint32_t value)
+{
+    CHECK(slot + vector->slot_count <= sample->slot_count, "more slots than were written");
+    for (uint32_t i = 0; i < vector->slot_count; i++) {
+        CHECK(!vector->rep || vector->rep[i] == sample->rep[slot + i], "slot %u", slot + i);
+        CHECK((vector->def ? vector->def[i] : vector->def_max) == sample->def[slot + i], "slot %u", slot + i);
+    }
+    for (uint32_t i = 0; i < vector->value_count; i++)
+        CHECK(same_bytes(value_of(vector, i), sample->values[value + i]), "value %u", value + i);
+}
+
+static void read_back(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk)
+{
+    struct firn_chunk_reader *reader;
+    struct firn_vector vector;
+    bool has_page = true;
+    uint32_t slot = 0, value = 0, page = 0;
+    CHECK_OK(op, firn_chunk_reader_open(op, sample->leaf, &chunk->metadata, sample->row_count,
+                                        firn_buffer_bytes(&chunk->bytes),
+                                        (struct firn_chunk_reader_options){
+                                            .crc_check = true,
+                                            .keep_dictionary = below(&sample->seed, 2),
+                                        },
+                                        &reader));
+    for (;; page++) {
+        CHECK_OK(op, firn_chunk_reader_next(op, reader, &vector, &has_page));
+        if (!has_page)
+            break;
+        check_vector(sample, &vector, slot, value);
+        check_page(op, sample, chunk, &vector, page, slot, value);
+        slot += vector.slot_count;
+        value += vector.value_count;
+    }
+    assert_int_equal(slot, sample->slot_count);
+    assert_int_equal(page, chunk->offset_index.page_count);
+    firn_chunk_reader_close(reader);
+}
+
+/* Sizes, offsets and encodings in the metadata against the page headers. */
+static void check_headers(struct firn_op *op, const struct firn_chunk_options *options,
+                          const struct firn_encoded_chunk *chunk)
+{
+    struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&chunk->bytes));
+    const struct firn_column_chunk *metadata = &chunk->metadata;
+    int64_t uncompressed = 0;
+    uint32_t data_pages = 0;
+    uint32_t encodings = 1u << FIRN_ENCODING_RLE;
+    while (firn_cursor_left(&in) > 0) {
+        struct firn_page page;
+        CHECK_OK(op, firn_page_next(op, &in, true, &page));
+        CHECK(page.header.has_crc, "page without a CRC");
+        uncompressed += (int64_t)page.header_bytes.len + page.header.uncompressed_bytes;
+        encodings |= 1u << page.header.encoding;
+        if (page.header.type == FIRN_PAGE_DICTIONARY) {
+            assert_int_equal(page.offset, 0);
+            continue;
+        }
+        const struct firn_page_location *location = &chunk->offset_index.pages[data_pages++];
+        assert_int_equal(location->offset, page.offset);
+        assert_int_equal(location->compressed_bytes, page.header_bytes.len + page.body.len);
+        assert_int_equal(page.header.type, options->page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA);
+        if (options->page_v2) {
+            CHECK(page.header.row_count <= options->page_rows_max, "%d rows", page.header.row_count);
+            CHECK(page.header.null_count < page.header.value_count || !page.header.is_compressed, "nulls compressed");
+        }
+    }
+    assert_int_equal(data_pages, chunk->offset_index.page_count);
+    assert_int_equal(metadata->uncompressed_bytes, uncompressed);
+    assert_int_equal(metadata->compressed_bytes, chunk->bytes.len);
+    assert_int_equal(metadata->data_page_offset, chunk->offset_index.pages[0].offset);
+    for (uint32_t i = 0; i < metadata->encoding_count; i++)
+        encodings &= ~(1u << metadata->encodings[i]);
+    assert_int_equal(encodings, 0);
+}
+
+static void check_metrics(struct sample *sample, const struct firn_chunk_options *options,
+                          const struct firn_encoded_chunk *chunk)
+{
+    const struct firn_chunk_metrics *metrics = &chunk->metrics;
+    struct expected expected = expect(sample, 0, sample->value_count);
+    bool has_order = firn_order_of(sample->leaf) != FIRN_ORDER_NONE;
+    assert_int_equal(chunk->row_count, sample->row_count);
+    assert_int_equal(metrics->value_count, sample->slot_count);
+    assert_int_equal(metrics->null_count, sample->slot_count - sample->value_count);
+    assert_int_equal(metrics->nan_count, expected.nan_count);
+    assert_int_equal(metrics->has_bounds, expected.found && has_order && options->statistics);
+    CHECK(!metrics->has_bounds || same_bytes(metrics->min, expected.min), "least value");
+    CHECK(!metrics->has_bounds || same_bytes(metrics->max, expected.max), "greatest value");
+    assert_int_equal(chunk->metadata.statistics.has_null_count, options->statistics);
+}
+
+static void indexes_survive_printing(struct firn_op *op, const struct firn_encoded_chunk *chunk)
+{
+    struct firn_buffer bytes = { 0 };
+    struct firn_offset_index offsets;
+    struct firn_column_index bounds;
+    CHECK_OK(op, firn_offset_index_print(op, &chunk->offset_index, &bytes));
+    CHECK_OK(op, firn_offset_index_parse(op, firn_buffer_bytes(&bytes), &offsets));
+    assert_int_equal(offsets.page_count, chunk->offset_index.page_count);
+    for (uint32_t i = 0; i < offsets.page_count; i++) {
+        assert_int_equal(offsets.pages[i].offset, chunk->offset_index.pages[i].offset);
+        assert_int_equal(offsets.pages[i].compressed_bytes, chunk->offset_index.pages[i].compressed_bytes);
+        assert_int_equal(offsets.pages[i].first_row_index, chunk->offset_index.pages[i].first_row_index);
+    }
+    firn_buffer_clear(&bytes);
+    CHECK_OK(op, firn_column_index_print(op, &chunk->column_index, &bytes));
+    CHECK_OK(op, firn_column_index_parse(op, firn_buffer_bytes(&bytes), &bounds));
+    assert_int_equal(bounds.page_count, chunk->column_index.page_count);
+    for (uint32_t i = 0; i < bounds.page_count; i++) {
+        assert_int_equal(bounds.null_pages[i], chunk->column_index.null_pages[i]);
+        assert_int_equal(bounds.null_counts[i], chunk->column_index.null_counts[i]);
+        CHECK(same_bytes(bounds.min_values[i], chunk->column_index.min_values[i]), "page %u", i);
+        CHECK(same_bytes(bounds.max_values[i], chunk->column_index.max_values[i]), "page %u", i);
+    }
+    firn_buffer_done(&bytes);
+}
+
+static void encode_sample(struct firn_op *op, struct sample *sample, const struct firn_chunk_options *options,
+                          struct firn_encoded_chunk *out)
+{
+    struct firn_chunk_writer *writer;
+    CHECK_OK(op, firn_chunk_writer_open(op, sample->leaf, options, &writer));
+    append_all(op, sample, writer);
+    CHECK_OK(op, firn_chunk_writer_finish(op, writer, out));
+    firn_chunk_writer_close(writer);
+}
+
+static void random_columns_read_back_as_written(void **state)
+{
+    struct firn_op *op = test_op(state);
+    const char *given = getenv("FIRN_SEED");
+    uint64_t base = given ? strtoull(given, NULL, 10) : (uint64_t)firn_now_us(op);
+    struct sample *sample = malloc(sizeof *sample);
+    for (uint64_t nth = 0; nth < (given ? 1 : CASE_COUNT); nth++) {
+        struct firn_arena arena, *outer = op->arena;
+        struct firn_encoded_chunk chunk;
+        firn_arena_init(&arena);
+        op->arena = &arena;
+        *sample = (struct sample){ .seed = base + nth };
+        draw(op, sample);
+        struct firn_chunk_options options = draw_options(sample);
+        print_message("FIRN_SEED=%" PRIu64 " type %d, shape %s, %u rows\n", base + nth, (int)sample->kind->type,
+                      sample->shape, sample->row_count);
+        encode_sample(op, sample, &options, &chunk);
+        read_back(op, sample, &chunk);
+        check_headers(op, &options, &chunk);
+        check_metrics(sample, &options, &chunk);
+        indexes_survive_printing(op, &chunk);
+        firn_encoded_chunk_done(&chunk);
+        firn_arena_done(&arena);
+        op->arena = outer;
+    }
+    free(sample);
+}
+
+/* A required INT64 column of `count` values, value i being i % distinct, appended in vectors of 1000. */
+static void encode_cycle(struct firn_op *op, uint32_t count, uint32_t distinct,
+                         const struct firn_chunk_options *options, struct firn_encoded_chunk *out)
+{
+    static const struct firn_parquet_node leaf = { .name = FIRN_TEXT_INIT("x"),
+                                                   .is_leaf = true,
+                                                   .type = FIRN_PARQUET_INT64 };
+    struct firn_chunk_writer *writer;
+    int64_t values[1000];
+    CHECK_OK(op, firn_chunk_writer_open(op, &leaf, options, &writer));
+    for (uint32_t start = 0; start < count; start += 1000) {
+        for (uint32_t i = 0; i < 1000; i++)
+            values[i] = (start + i) % distinct;
+        struct firn_vector vector = {
+            .type = FIRN_PARQUET_INT64,
+            .slot_count = 1000,
+            .value_count = 1000,
+            .row_count = 1000,
+            .values.int64 = values,
+        };
+        CHECK_OK(op, firn_chunk_writer_append(op, writer, &vector));
+    }
+    CHECK_OK(op, firn_chunk_writer_finish(op, writer, out));
+    firn_chunk_writer_close(writer);
+}
+
+/* Pages of a kind, as the metadata counts them. */
+static int32_t pages_of(const struct firn_encoded_chunk *chunk, enum firn_page_type type, enum firn_encoding encoding)
+{
+    for (uint32_t i = 0; i < chunk->metadata.encoding_stats_count; i++)
+        if (chunk->metadata.encoding_stats[i].page_type == (int32_t)type &&
+            chunk->metadata.encoding_stats[i].encoding == encoding)
+            return chunk->metadata.encoding_stats[i].count;
+    return 0;
+}
+
+static void dictionaries_are_kept_or_left(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        uint32_t count, distinct;
+        int32_t dictionary_bytes_max;
+        int32_t dictionary_pages, index_pages, plain_pages;
+    } cases[] = {
+        { 100000, 100, 1 << 20, 1, 5, 0 },     /* pays */
+        { 100000, 100000, 1 << 20, 0, 0, 5 },  /* not smaller on the first page */
+        { 100000, 100, 0, 0, 0, 5 },           /* not wanted */
+        { 100000, 100, 799, 0, 0, 5 },         /* outgrown within the first page */
+        { 100000, 10000, 10000 * 8, 1, 5, 0 }, /* just fits */
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_chunk_options options = firn_chunk_options_default();
+        struct firn_encoded_chunk chunk;
+        options.dictionary_bytes_max = cases[i].dictionary_bytes_max;
+        encode_cycle(op, cases[i].count, cases[i].distinct, &options, &chunk);
+        CHECK(pages_of(&chunk, FIRN_PAGE_DICTIONARY, FIRN_ENCODING_PLAIN) == cases[i].dictionary_pages, "case %zu", i);
+        CHECK(pages_of(&chunk, FIRN_PAGE_DATA, FIRN_ENCODING_RLE_DICTIONARY) == cases[i].index_pages, "case %zu", i);
+        CHECK(pages_of(&chunk, FIRN_PAGE_DATA, FIRN_ENCODING_PLAIN) == cases[i].plain_pages, "case %zu", i);
+        firn_encoded_chunk_done(&chunk);
+    }
+}
+
+static void pages_written_with_a_dictionary_outlive_it(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_encoded_chunk chunk;
+    options.page_rows_max = 1000;
+    options.dictionary_bytes_max = 10 * 8;
+    struct sample *sample = calloc(1, sizeof *sample);
+    sample->kind = &kinds[3];
+    sample->shape = "o";
+    build_schema(op, sample);
+    for (uint32_t i = 0; i < 5000; i++) { /* nulls first, then few values, then many */
+        sample->def[i] = i >= 1000;
+        if (i >= 1000) {
+            int64_t number = i < 3000 ? i % 10 : i;
+            sample->values[sample->value_count++] =
+                firn_bytes_copy(op->arena, (struct firn_bytes){ (const uint8_t *)&number, sizeof number });
+        }
+    }
+    sample->slot_count = sample->row_count = 5000;
+    encode_sample(op, sample, &options, &chunk);
+    read_back(op, sample, &chunk);
+    assert_int_equal(pages_of(&chunk, FIRN_PAGE_DICTIONARY, FIRN_ENCODING_PLAIN), 1);
+    assert_int_equal(pages_of(&chunk, FIRN_PAGE_DATA, FIRN_ENCODING_RLE_DICTIONARY), 2);
+    assert_int_equal(pages_of(&chunk, FIRN_PAGE_DATA, FIRN_ENCODING_PLAIN), 3);
+    assert_int_equal(chunk.column_index.boundary_order, FIRN_ASCENDING);
+    firn_encoded_chunk_done(&chunk);
+    free(sample);
+}
+
+static void pages_of_nan_alone_have_no_column_index(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_encoded_chunk chunk;
+    struct sample *sample = calloc(1, sizeof *sample);
+    sample->kind = &kinds[7];
+    sample->shape = "q";
+    build_schema(op, sample);
+    options.page_rows_max = 10;
+    for (uint32_t i = 0; i < 30; i++) {
+        double number = i / 10 == 1 ? NAN : i;
+        sample->values[sample->value_count++] =
+            firn_bytes_copy(op->arena, (struct firn_bytes){ (const uint8_t *)&number, sizeof number });
+    }
+    sample->slot_count = sample->row_count = 30;
+    encode_sample(op, sample, &options, &chunk);
+    assert_int_equal(chunk.column_index.page_count, 0);
+    assert_int_equal(chunk.offset_index.page_count, 3);
+    assert_int_equal(chunk.metrics.nan_count, 10);
+    assert_int_equal(chunk.metadata.statistics.nan_count, 10);
+    assert_true(chunk.metrics.has_bounds);
+    firn_encoded_chunk_done(&chunk);
+    free(sample);
+}
+
+/* One leaf of each annotation a writer may be asked for. */
+static const struct kind annotated[] = {
+    { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_DECIMAL, .precision = 9, .scale = 2 } },
+    { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_DATE } },
+    { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_TIME, .unit = FIRN_UNIT_MILLIS, .adjusted_to_utc = true } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_TIME, .unit = FIRN_UNIT_MICROS } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_TIMESTAMP, .unit = FIRN_UNIT_MILLIS, .adjusted_to_utc = true } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_TIMESTAMP, .unit = FIRN_UNIT_MICROS } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_TIMESTAMP, .unit = FIRN_UNIT_NANOS, .adjusted_to_utc = true } },
+    { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_INTEGER, .bit_width = 8, .is_signed = true } },
+    { FIRN_PARQUET_INT64, 0, { .kind = FIRN_LOGICAL_INTEGER, .bit_width = 64 } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_STRING } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_ENUM } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_JSON } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_BSON } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_GEOMETRY, .crs = FIRN_TEXT_INIT("EPSG:4326") } },
+    { FIRN_PARQUET_BYTE_ARRAY, 0, { .kind = FIRN_LOGICAL_GEOGRAPHY, .edge_algorithm = 2 } },
+    { FIRN_PARQUET_FIXED, 16, { .kind = FIRN_LOGICAL_UUID } },
+    { FIRN_PARQUET_FIXED, 2, { .kind = FIRN_LOGICAL_FLOAT16 } },
+    { FIRN_PARQUET_FIXED, 12, { .kind = FIRN_LOGICAL_INTERVAL } },
+    { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_UNKNOWN } },
+};
+
+/* A schema of every annotated leaf, in groups LIST and MAP too. */
+static void build_annotated(struct firn_op *op, struct firn_footer *schema)
+{
+    static const enum firn_logical groups[] = { FIRN_LOGICAL_LIST, FIRN_LOGICAL_MAP, FIRN_LOGICAL_NONE };
+    schema->root = (struct firn_parquet_node){
+        .name = FIRN_TEXT("table"),
+        .children = FIRN_NEW_ARRAY(op->arena, struct firn_parquet_node, FIRN_COUNT_OF(groups)),
+        .child_count = FIRN_COUNT_OF(groups),
+    };
+    for (uint32_t group = 0; group < FIRN_COUNT_OF(groups); group++) {
+        struct firn_parquet_node *parent = &schema->root.children[group];
+        parent->name = firn_text_format(op->arena, "group.%u", group);
+        parent->logical.kind = groups[group];
+        parent->has_field_id = true;
+        parent->field_id = 1000 + (int32_t)group;
+        parent->child_count = FIRN_COUNT_OF(annotated);
+        parent->children = FIRN_NEW_ARRAY(op->arena, struct firn_parquet_node, FIRN_COUNT_OF(annotated));
+        for (uint32_t i = 0; i < FIRN_COUNT_OF(annotated); i++)
+            parent->children[i] = (struct firn_parquet_node){
+                .name = firn_text_format(op->arena, "leaf %u", i),
+                .repetition = (enum firn_repetition)(i % 3),
+                .has_field_id = i % 2,
+                .field_id = i % 2 ? (int32_t)i : 0,
+                .is_leaf = true,
+                .type = annotated[i].type,
+                .type_length = annotated[i].type_length,
+                .logical = annotated[i].logical,
+            };
+    }
+    CHECK_OK(op, firn_parquet_schema_finish(op, schema));
+}
+
+static void check_node(const struct firn_parquet_node *a, const struct firn_parquet_node *b)
+{
+    CHECK(firn_text_same(a->path, b->path), "%.*s and %.*s", FIRN_FMT(a->path), FIRN_FMT(b->path));
+    assert_int_equal(a->repetition, b->repetition);
+    assert_int_equal(a->has_field_id, b->has_field_id);
+    assert_int_equal(a->field_id, b->field_id);
+    assert_int_equal(a->is_leaf, b->is_leaf);
+    if (a->is_leaf)
+        assert_int_equal(a->type, b->type);
+    assert_int_equal(a->type_length, b->type_length);
+    assert_int_equal(a->logical.kind, b->logical.kind);
+    assert_int_equal(a->logical.precision, b->logical.precision);
+    assert_int_equal(a->logical.scale, b->logical.scale);
+    assert_int_equal(a->logical.unit, b->logical.unit);
+    assert_int_equal(a->logical.adjusted_to_utc, b->logical.adjusted_to_utc);
+    assert_int_equal(a->logical.bit_width, b->logical.bit_width);
+    assert_int_equal(a->logical.is_signed, b->logical.is_signed);
+    CHECK(firn_text_same(a->logical.crs, b->logical.crs), "%.*s", FIRN_FMT(a->path));
+    if (a->logical.kind == FIRN_LOGICAL_GEOGRAPHY)
+        assert_int_equal(a->logical.edge_algorithm, b->logical.edge_algorithm);
+    assert_int_equal(a->child_count, b->child_count);
+    for (uint32_t i = 0; i < a->child_count; i++)
+        check_node(&a->children[i], &b->children[i]);
+}
+
+/* A chunk of one row without a value. */
+static void encode_null(struct firn_op *op, const struct firn_parquet_node *leaf, struct firn_encoded_chunk *out)
+{
+    static const uint8_t zero[1];
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_chunk_writer *writer;
+    uint8_t required[16] = { 0 };
+    struct firn_slice empty = { .data = required };
+    struct firn_vector vector = {
+        .type = leaf->type,
+        .type_length = leaf->type_length,
+        .rep_max = leaf->rep_max,
+        .def_max = leaf->def_max,
+        .slot_count = 1,
+        .row_count = 1,
+        .value_count = leaf->def_max == 0,
+        .rep = leaf->rep_max ? zero : NULL,
+        .def = leaf->def_max ? zero : NULL,
+        .values.fixed = required,
+    };
+    if (leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        vector.values.slice = &empty;
+    CHECK_OK(op, firn_chunk_writer_open(op, leaf, &options, &writer));
+    CHECK_OK(op, firn_chunk_writer_append(op, writer, &vector));
+    CHECK_OK(op, firn_chunk_writer_finish(op, writer, out));
+    firn_chunk_writer_close(writer);
+}
+
+static void check_chunk(struct firn_op *op, const struct firn_column_chunk *written,
+                        const struct firn_column_chunk *read, struct firn_bytes file)
+{
+    struct firn_offset_index offsets;
+    assert_int_equal(read->type, written->type);
+    assert_int_equal(read->codec, written->codec);
+    assert_int_equal(read->value_count, written->value_count);
+    assert_int_equal(read->compressed_bytes, written->compressed_bytes);
+    assert_int_equal(read->uncompressed_bytes, written->uncompressed_bytes);
+    assert_int_equal(read->data_page_offset, written->data_page_offset);
+    assert_int_equal(read->encoding_count, written->encoding_count);
+    assert_int_equal(read->encoding_stats_count, written->encoding_stats_count);
+    assert_int_equal(read->statistics.null_count, written->statistics.null_count);
+    assert_int_equal(read->offset_index_offset, written->offset_index_offset);
+    assert_int_equal(read->column_index_offset, written->column_index_offset);
+    CHECK_OK(op, firn_offset_index_parse(
+                     op, (struct firn_bytes){ file.data + read->offset_index_offset, (size_t)read->offset_index_bytes },
+                     &offsets));
+    assert_int_equal(offsets.pages[0].offset, read->data_page_offset);
+}
+
+static void files_say_what_they_hold(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static struct firn_key_value key_values[] = {
+        { FIRN_TEXT_INIT("iceberg.schema"), FIRN_TEXT_INIT("{}") },
+        { FIRN_TEXT_INIT("empty"), FIRN_TEXT_INIT("") },
+    };
+    struct firn_footer schema = { .key_values = key_values, .key_value_count = 2 }, *written, *read;
+    struct firn_buffer file = { 0 };
+    struct firn_sink sink = firn_sink_to_buffer(&file);
+    struct firn_parquet_writer *writer;
+    uint32_t footer_bytes;
+    build_annotated(op, &schema);
+    struct firn_encoded_chunk *chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, schema.leaf_count);
+    CHECK_OK(op, firn_parquet_writer_open(op, &schema, &sink, &writer));
+    for (int group = 0; group < 2; group++) {
+        for (uint32_t i = 0; i < schema.leaf_count; i++)
+            encode_null(op, schema.leaves[i], &chunks[i]);
+        CHECK_OK(op, firn_parquet_writer_add(op, writer, chunks, 1));
+    }
+    CHECK_OK(op, firn_parquet_writer_finish(op, writer, &written));
+    firn_parquet_writer_close(writer);
+
+    struct firn_bytes tail = { file.data + file.len - FIRN_PARQUET_TAIL_BYTES, FIRN_PARQUET_TAIL_BYTES };
+    CHECK_OK(op, firn_footer_tail_parse(op, tail, file.len, &footer_bytes));
+    assert_int_equal(footer_bytes, written->footer_bytes);
+    CHECK_OK(op, firn_footer_parse(op, (struct firn_bytes){ tail.data - footer_bytes, footer_bytes }, file.len, &read));
+    check_node(&schema.root, &read->root);
+    assert_int_equal(read->row_count, 2);
+    assert_int_equal(read->row_group_count, 2);
+    assert_int_equal(read->key_value_count, 2);
+    assert_true(firn_text_is(read->created_by, "firn version " FIRN_VERSION));
+    assert_true(read->has_column_orders);
+    for (uint32_t group = 0; group < 2; group++) {
+        assert_int_equal(read->row_groups[group].file_offset, written->row_groups[group].file_offset);
+        assert_int_equal(read->row_groups[group].total_bytes, written->row_groups[group].total_bytes);
+        assert_int_equal(read->row_groups[group].file_offset, read->row_groups[group].chunks[0].data_page_offset);
+        for (uint32_t i = 0; i < read->leaf_count; i++)
+            check_chunk(op, &written->row_groups[group].chunks[i], &read->row_groups[group].chunks[i],
+                        firn_buffer_bytes(&file));
+    }
+    firn_buffer_done(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(random_columns_read_back_as_written),
+        TEST(dictionaries_are_kept_or_left),
+        TEST(pages_written_with_a_dictionary_outlive_it),
+        TEST(pages_of_nan_alone_have_no_column_index),
+        TEST(files_say_what_they_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
