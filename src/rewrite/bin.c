@@ -1,0 +1,422 @@
+/* Passes and steps.
+ *
+ * A pass reads the pieces of a bin once and writes a range of partitions; mostly there is one pass with one partition.
+ * A step takes as many rows as fit, and every column works through them on its own; between steps row groups and files
+ * are ended by what their encoded size really is. */
+#include "rewrite/bin.h"
+
+#include "base/math.h"
+#include "rewrite/column.h"
+#include "rewrite/gather.h"
+#include "rewrite/route.h"
+
+#define ROUTED_STEP_ROWS_MAX (INT64_C(1) << 20)
+#define NOWHERE              UINT32_MAX
+#define FIRST_STEP_DIVISOR   8  /* before the ratio of output to input is known, steps are small */
+#define TOLERANCE_DIVISOR    16 /* a row group may be this part of its size larger or smaller */
+
+enum { PASS_PARTITIONS_MAX = 64 };
+
+struct pass {
+    struct firn_group_run *run;
+    const struct firn_rewrite_bin *bin;
+    const struct firn_route *route;
+    uint32_t first_partition;
+    struct firn_output *outputs; /* one a partition of the pass */
+    uint32_t output_count;
+    bool by_row; /* rows are picked; otherwise everything goes to outputs[0] */
+    struct firn_window window;
+    struct firn_column *columns; /* one an output leaf */
+    struct firn_gather *gathers;
+    uint32_t *job_order; /* leaves, the dearest first */
+
+    double input_done, output_done; /* bytes so far, for the ratio */
+
+    /* The step: rows of output o are order[starts[o] .. starts[o + 1]), ascending. */
+    int64_t step_rows;
+    struct firn_buffer order;
+    uint32_t *starts;
+    uint32_t **cursors; /* by leaf: place in `order` for each output */
+};
+
+/* Prediction. */
+
+static double encoded_ratio(const struct pass *pass)
+{
+    return pass->input_done > 0 ? pass->output_done / pass->input_done : 1.0;
+}
+
+static double slice_row_bytes(const struct firn_row_slice *slice)
+{
+    return (double)slice->bytes / (double)slice->row_count;
+}
+
+/* How many of the window's rows hold `bytes` of input; at least one. */
+static int64_t rows_within(const struct firn_window *window, double bytes)
+{
+    int64_t rows = 0, done = window->head_row;
+    for (size_t i = window->head; i < window->slices.count; i++) {
+        const struct firn_row_slice *slice = &window->slices.items[i];
+        int64_t left = slice->row_count - done;
+        double row_bytes = slice_row_bytes(slice);
+        done = 0;
+        if (row_bytes * (double)left > bytes)
+            return FIRN_MAX(rows + (int64_t)(bytes / row_bytes), 1);
+        bytes -= row_bytes * (double)left;
+        rows += left;
+    }
+    return rows;
+}
+
+static double input_bytes_of(const struct firn_window *window, int64_t rows)
+{
+    double bytes = 0;
+    int64_t done = window->head_row;
+    for (size_t i = window->head; rows > 0; i++) {
+        const struct firn_row_slice *slice = &window->slices.items[i];
+        int64_t now = FIRN_MIN(rows, slice->row_count - done);
+        bytes += slice_row_bytes(slice) * (double)now;
+        rows -= now;
+        done = 0;
+    }
+    return bytes;
+}
+
+/* Input bytes of the pass that no step has taken yet. */
+static double input_left(const struct pass *pass)
+{
+    const struct firn_window *window = &pass->window;
+    double bytes = input_bytes_of(window, firn_window_rows(window));
+    for (uint32_t i = window->next; i < window->piece_count; i++)
+        bytes += (double)pass->bin->pieces[window->pieces[i]].length;
+    return bytes;
+}
+
+/* Encoded size at which the row group in progress ends: the table's, or what is left of the file. */
+static uint64_t row_group_target(const struct pass *pass, const struct firn_output *output)
+{
+    uint64_t most = pass->run->group->file_bytes_max, file = firn_output_file_bytes(output);
+    uint64_t left = most > file ? most - file : 1;
+    return FIRN_MIN(pass->run->row_group_bytes, left);
+}
+
+static uint64_t room(const struct pass *pass, const struct firn_output *output)
+{
+    uint64_t target = row_group_target(pass, output), bytes = firn_output_row_group_bytes(output);
+    return target > bytes ? target - bytes : 0;
+}
+
+/* Columns. */
+
+static firn_status take_whole(struct firn_op *op, void *context, const struct firn_column *column,
+                              const struct firn_vector *vector, int64_t row)
+{
+    struct pass *pass = context;
+    (void)row;
+    return firn_output_append(op, &pass->outputs[0], column->leaf->node->leaf_index, vector);
+}
+
+/* The rows of the vector that go to one output. */
+static firn_status pick_rows(struct firn_op *op, struct pass *pass, uint32_t leaf, uint32_t output,
+                             const struct firn_vector *vector, int64_t first, int64_t row_count, bool *begun)
+{
+    const uint32_t *order = (const uint32_t *)(const void *)pass->order.data;
+    uint32_t *cursor = &pass->cursors[leaf][output];
+    uint32_t end = pass->starts[output + 1];
+    while (*cursor < end && order[*cursor] < first)
+        ++*cursor;
+    uint32_t stop = *cursor;
+    while (stop < end && order[stop] < first + row_count)
+        stop++;
+    uint32_t count = stop - *cursor;
+    if (count == 0)
+        return FIRN_OK;
+    if (count == row_count)
+        return firn_output_append(op, &pass->outputs[output], leaf, vector);
+    struct firn_vector picked;
+    if (!*begun)
+        FIRN_TRY(firn_gather_begin(op, &pass->gathers[leaf], vector));
+    *begun = true;
+    FIRN_TRY(firn_gather_rows(op, &pass->gathers[leaf], vector, order + *cursor, count, first, &picked));
+    return firn_output_append(op, &pass->outputs[output], leaf, &picked);
+}
+
+static firn_status take_by_row(struct firn_op *op, void *context, const struct firn_column *column,
+                               const struct firn_vector *vector, int64_t row)
+{
+    struct pass *pass = context;
+    bool begun = false;
+    int64_t row_count = (int64_t)vector->row_count + (vector->rep && vector->rep[0] > 0);
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        FIRN_TRY(pick_rows(op, pass, column->leaf->node->leaf_index, i, vector, row, row_count, &begun));
+    return FIRN_OK;
+}
+
+/* Whether the columns may keep the chunks of the slice that the step ends in. */
+static bool chunks_fit(const struct pass *pass)
+{
+    const struct firn_column *column = &pass->columns[0];
+    return column->slice >= pass->window.slices.count ||
+           pass->window.slices.items[column->slice].bytes <= pass->run->window_bytes;
+}
+
+static firn_status work_column(struct firn_op *op, void *context, size_t index)
+{
+    struct pass *pass = context;
+    uint32_t leaf = pass->job_order[index];
+    if (pass->by_row)
+        memcpy(pass->cursors[leaf], pass->starts, pass->output_count * sizeof *pass->starts);
+    return firn_column_pull(op, &pass->columns[leaf], &pass->window, pass->step_rows,
+                            pass->by_row ? take_by_row : take_whole, pass);
+}
+
+/* The order of a step's rows by output. */
+
+static uint32_t output_of(const struct pass *pass, const struct firn_row_slice *slice, int64_t slice_row)
+{
+    const struct firn_piece_route *piece = &pass->route->pieces[slice->piece];
+    uint32_t partition = piece->partition;
+    if (partition == FIRN_ROUTE_BY_ROW) {
+        const uint32_t *rows = (const uint32_t *)(const void *)piece->rows.data;
+        partition = rows[slice->piece_row + slice_row];
+    }
+    return partition >= pass->first_partition && partition - pass->first_partition < pass->output_count
+               ? partition - pass->first_partition
+               : NOWHERE;
+}
+
+/* Calls for each row of the step what `place` makes of it: first to count, then to list. */
+static void place_rows(struct pass *pass, uint32_t *next, uint32_t *order)
+{
+    size_t slice = pass->window.head;
+    int64_t slice_row = pass->window.head_row;
+    for (int64_t row = 0; row < pass->step_rows; row++, slice_row++) {
+        while (slice_row == pass->window.slices.items[slice].row_count) {
+            slice++;
+            slice_row = 0;
+        }
+        uint32_t output = output_of(pass, &pass->window.slices.items[slice], slice_row);
+        if (output == NOWHERE)
+            continue;
+        if (order)
+            order[next[output]] = (uint32_t)row;
+        next[output]++;
+    }
+}
+
+static firn_status order_rows(struct firn_op *op, struct pass *pass)
+{
+    uint32_t count = pass->output_count;
+    uint32_t *next = FIRN_NEW_ARRAY(op->arena, uint32_t, count);
+    place_rows(pass, next, NULL);
+    pass->starts[0] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        pass->starts[i + 1] = pass->starts[i] + next[i];
+    FIRN_TRY(firn_buffer_resize(op, &pass->order, FIRN_MAX(pass->starts[count], 1) * sizeof(uint32_t)));
+    memcpy(next, pass->starts, count * sizeof *next);
+    place_rows(pass, next, (uint32_t *)(void *)pass->order.data);
+    for (uint32_t i = 0; i < count; i++)
+        pass->outputs[i].row_group_rows += pass->starts[i + 1] - pass->starts[i];
+    return FIRN_OK;
+}
+
+/* Steps. */
+
+/* Rows of the next step: what the row group still takes, by the ratio seen so far. */
+static int64_t plan_step(const struct pass *pass)
+{
+    int64_t rows = firn_window_rows(&pass->window);
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        least = FIRN_MIN(least, room(pass, &pass->outputs[i]));
+    if (pass->by_row)
+        rows = FIRN_MIN(rows, ROUTED_STEP_ROWS_MAX);
+    double bytes = (double)least / FIRN_MAX(encoded_ratio(pass), 1e-3);
+    if (pass->input_done == 0)
+        bytes /= FIRST_STEP_DIVISOR;
+    else if (!pass->by_row && input_left(pass) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
+        return rows; /* the rest is too little for a row group of its own */
+    return FIRN_MIN(rows, rows_within(&pass->window, bytes));
+}
+
+static double encoded_bytes(const struct pass *pass)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        bytes += (double)firn_output_row_group_bytes(&pass->outputs[i]);
+    return bytes;
+}
+
+static firn_status run_step(struct firn_op *op, struct pass *pass)
+{
+    uint32_t leaf_count = pass->run->schema.leaf_count;
+    pass->step_rows = plan_step(pass);
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
+    if (pass->by_row)
+        FIRN_TRY(order_rows(op, pass));
+    else
+        pass->outputs[0].row_group_rows += pass->step_rows;
+    double before = encoded_bytes(pass), input = input_bytes_of(&pass->window, pass->step_rows);
+    FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, 0, work_column, pass));
+    if (!chunks_fit(pass))
+        for (uint32_t i = 0; i < leaf_count; i++)
+            firn_column_suspend(&pass->columns[i]);
+    pass->input_done += input;
+    pass->output_done += encoded_bytes(pass) - before;
+    firn_window_advance(op, &pass->window, pass->step_rows);
+    return FIRN_OK;
+}
+
+/* Ends the row group, and the file when it has reached its size. */
+static firn_status end_row_group(struct firn_op *op, struct pass *pass, struct firn_output *output)
+{
+    double guessed = (double)firn_output_row_group_bytes(output) + (double)firn_output_file_bytes(output);
+    FIRN_TRY(firn_output_flush(op, output));
+    pass->output_done += (double)firn_output_file_bytes(output) - guessed;
+    uint64_t least = FIRN_MIN(pass->run->row_group_bytes, pass->run->group->file_bytes_max) / TOLERANCE_DIVISOR;
+    if (row_group_target(pass, output) > least)
+        return FIRN_OK;
+    return firn_output_finish(op, output);
+}
+
+static struct firn_output *largest(const struct pass *pass)
+{
+    struct firn_output *found = &pass->outputs[0];
+    for (uint32_t i = 1; i < pass->output_count; i++)
+        if (firn_output_row_group_bytes(&pass->outputs[i]) > firn_output_row_group_bytes(found))
+            found = &pass->outputs[i];
+    return found;
+}
+
+/* Between steps: row groups that are full end, and the largest ones when memory runs short. */
+static firn_status end_full(struct firn_op *op, struct pass *pass)
+{
+    bool more = input_left(pass) > 0;
+    for (uint32_t i = 0; more && i < pass->output_count; i++) {
+        struct firn_output *output = &pass->outputs[i];
+        if (room(pass, output) <= row_group_target(pass, output) / (2 * TOLERANCE_DIVISOR))
+            FIRN_TRY(end_row_group(op, pass, output));
+    }
+    while (encoded_bytes(pass) > (double)pass->run->row_group_bytes * (1 + 1.0 / TOLERANCE_DIVISOR) && pass->by_row)
+        FIRN_TRY(end_row_group(op, pass, largest(pass)));
+    return FIRN_OK;
+}
+
+static firn_status run_steps(struct firn_op *op, struct pass *pass)
+{
+    for (;;) {
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(firn_window_fill(op, &pass->window, pass->run->row_group_bytes));
+        if (firn_window_rows(&pass->window) == 0)
+            break;
+        FIRN_TRY(run_step(op, pass));
+        FIRN_TRY(end_full(op, pass));
+    }
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        FIRN_TRY(firn_output_finish(op, &pass->outputs[i]));
+    return FIRN_OK;
+}
+
+/* Passes. */
+
+static void order_jobs(struct pass *pass)
+{
+    /* Wide values cost most, and the last job should be a short one. */
+    static const uint8_t cost[FIRN_PARQUET_TYPE_COUNT] = {
+        [FIRN_PARQUET_BYTE_ARRAY] = 4, [FIRN_PARQUET_FIXED] = 4, [FIRN_PARQUET_DOUBLE] = 3,
+        [FIRN_PARQUET_INT64] = 3,      [FIRN_PARQUET_FLOAT] = 2, [FIRN_PARQUET_INT32] = 2,
+    };
+    uint32_t leaf_count = pass->run->schema.leaf_count, at = 0;
+    for (int level = 4; level >= 0; level--)
+        for (uint32_t i = 0; i < leaf_count; i++)
+            if (cost[pass->run->schema.leaves[i].node->type] == level)
+                pass->job_order[at++] = i;
+}
+
+static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_files *files, uint32_t bin_index,
+                      bool *counted)
+{
+    struct firn_group_run *run = pass->run;
+    uint32_t leaf_count = run->schema.leaf_count;
+    uint32_t *pieces = FIRN_NEW_ARRAY(op->arena, uint32_t, pass->bin->piece_count);
+    uint32_t piece_count = 0, last = pass->first_partition + pass->output_count - 1;
+    for (uint32_t i = 0; i < pass->bin->piece_count; i++) {
+        const struct firn_piece_route *piece = &pass->route->pieces[i];
+        bool by_row = piece->partition == FIRN_ROUTE_BY_ROW;
+        uint32_t least = by_row ? piece->least : piece->partition, most = by_row ? piece->most : piece->partition;
+        if (least <= last && most >= pass->first_partition)
+            pieces[piece_count++] = i;
+        pass->by_row |= by_row && least <= last && most >= pass->first_partition;
+    }
+    pass->by_row |= pass->output_count > 1;
+    pass->window = (struct firn_window){
+        .run = run, .bin = pass->bin, .pieces = pieces, .piece_count = piece_count, .counted = counted
+    };
+    pass->outputs = FIRN_NEW_ARRAY(op->arena, struct firn_output, pass->output_count);
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        firn_output_init(op, &pass->outputs[i], run, files, &pass->route->partitions[pass->first_partition + i],
+                         bin_index);
+    pass->starts = FIRN_NEW_ARRAY(op->arena, uint32_t, (size_t)pass->output_count + 1);
+    pass->columns = FIRN_NEW_ARRAY(op->arena, struct firn_column, leaf_count);
+    pass->gathers = FIRN_NEW_ARRAY(op->arena, struct firn_gather, leaf_count);
+    pass->cursors = FIRN_NEW_ARRAY(op->arena, uint32_t *, leaf_count);
+    pass->job_order = FIRN_NEW_ARRAY(op->arena, uint32_t, leaf_count);
+    for (uint32_t i = 0; i < leaf_count; i++) {
+        pass->columns[i] = (struct firn_column){ .leaf = &run->schema.leaves[i], .codec = run->codecs[i] };
+        pass->cursors[i] = FIRN_NEW_ARRAY(op->arena, uint32_t, pass->output_count);
+    }
+    order_jobs(pass);
+}
+
+static void pass_done(struct pass *pass)
+{
+    for (uint32_t i = 0; i < pass->run->schema.leaf_count; i++) {
+        firn_column_close(&pass->columns[i]);
+        firn_gather_done(&pass->gathers[i]);
+    }
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        firn_output_close(&pass->outputs[i]);
+    firn_buffer_done(&pass->order);
+    firn_window_close(&pass->window);
+}
+
+/* How many partitions are written side by side: each has a buffer for every column. */
+static uint32_t partitions_at_once(const struct firn_group_run *run, const struct firn_route *route)
+{
+    enum { BUFFER_BYTES = 256 << 10 };
+    uint64_t fit = run->row_group_bytes / ((uint64_t)run->schema.leaf_count * BUFFER_BYTES);
+    return route->by_row ? (uint32_t)FIRN_MAX(FIRN_MIN(fit, PASS_PARTITIONS_MAX), 1) : 1;
+}
+
+static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, uint32_t index, bool *counted,
+                              const struct firn_route *route, struct firn_output_files *files)
+{
+    uint32_t at_once = partitions_at_once(run, route);
+    for (uint32_t first = 0; first < route->partition_count; first += at_once) {
+        struct pass pass = {
+            .run = run,
+            .bin = &run->group->bins[index],
+            .route = route,
+            .first_partition = first,
+            .output_count = FIRN_MIN(at_once, route->partition_count - first),
+        };
+        pass_init(op, &pass, files, index, counted);
+        firn_status status = run_steps(op, &pass);
+        pass_done(&pass);
+        FIRN_TRY(status);
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_bin_run(struct firn_op *op, struct firn_group_run *run, uint32_t index,
+                         struct firn_output_files *files)
+{
+    const struct firn_rewrite_bin *bin = &run->group->bins[index];
+    bool *counted = FIRN_NEW_ARRAY(op->arena, bool, bin->piece_count);
+    struct firn_route route;
+    FIRN_TRY(firn_route_new(op, run, bin, counted, &route));
+    firn_status status = run_passes(op, run, index, counted, &route, files);
+    firn_route_done(&route);
+    return status;
+}

@@ -1,0 +1,11 @@
+/* One bin of a group: its pieces read, its files written. */
+#ifndef FIRN_REWRITE_BIN_H
+#define FIRN_REWRITE_BIN_H
+
+#include "rewrite/output.h"
+
+/* Runs bin `index` of the group. Files finished are added to `files`, also when the bin fails later. */
+FIRN_CHECKED firn_status firn_bin_run(struct firn_op *op, struct firn_group_run *run, uint32_t index,
+                                      struct firn_output_files *files);
+
+#endif

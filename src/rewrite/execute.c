@@ -1,0 +1,182 @@
+/* Setting up a group, running its bins, proving the whole, and removing everything after a failure. */
+#include "rewrite/rewrite.h"
+
+#include "base/math.h"
+#include "rewrite/bin.h"
+
+#define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
+#define WINDOW_BYTES_MAX (UINT64_C(64) << 20)
+#define MEMORY_UNLIMITED (UINT64_C(4) << 30)
+
+firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_schema *schema)
+{
+    struct firn_output_schema output;
+    return firn_output_schema_new(op, schema, false, &output);
+}
+
+/* Memory: a share for input, the larger one for the row group being encoded, the rest for pages in work. */
+static void share_memory(struct firn_group_run *run)
+{
+    uint64_t memory = run->context->memory_bytes_max ? run->context->memory_bytes_max : MEMORY_UNLIMITED;
+    run->window_bytes = FIRN_MIN(FIRN_MAX(memory / 8, WINDOW_BYTES_MIN), WINDOW_BYTES_MAX);
+    run->row_group_bytes = FIRN_MAX(FIRN_MIN(run->options.row_group_bytes, memory / 2), 1);
+}
+
+static firn_status find_mapping(struct firn_op *op, struct firn_group_run *run)
+{
+    struct firn_text json =
+        firn_property_text(run->context->metadata, "schema.name-mapping.default", (struct firn_text){ 0 });
+    if (json.len == 0)
+        return FIRN_OK;
+    struct firn_name_mapping *mapping = FIRN_NEW(op->arena, struct firn_name_mapping);
+    FIRN_TRY(firn_name_mapping_parse(op, json, mapping));
+    run->mapping = mapping;
+    return FIRN_OK;
+}
+
+static firn_status find_spec(struct firn_op *op, struct firn_group_run *run)
+{
+    const struct firn_metadata *metadata = run->context->metadata;
+    struct firn_type *types;
+    run->spec = firn_metadata_spec(metadata, run->group->output_spec_id);
+    if (!run->spec)
+        return firn_fail(op, FIRN_USAGE, "the table has no partition spec %d", run->group->output_spec_id);
+    FIRN_TRY(firn_partition_types(op, run->spec, firn_metadata_schemas_by_age(op, metadata), metadata->schema_count,
+                                  &types));
+    run->partition_types = types;
+    return FIRN_OK;
+}
+
+static firn_status open_codecs(struct firn_op *op, struct firn_group_run *run)
+{
+    run->codecs = FIRN_NEW_ARRAY(op->arena, struct firn_codec_context *, run->schema.leaf_count);
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        FIRN_TRY(firn_codec_context_open(op, &run->codecs[i]));
+    return FIRN_OK;
+}
+
+static firn_status set_up(struct firn_op *op, struct firn_group_run *run)
+{
+    const struct firn_metadata *metadata = run->context->metadata;
+    const struct firn_schema *schema = firn_metadata_current_schema(metadata);
+    bool lineage = metadata->format_version >= 3;
+    if (lineage && !run->group->input_sequence_numbers)
+        return firn_fail(op, FIRN_USAGE, "a group of a format version 3 table needs its inputs' sequence numbers");
+    FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
+    FIRN_TRY(firn_write_options_new(op, metadata, &run->schema, &run->options));
+    FIRN_TRY(firn_metrics_config_new(op, metadata, schema, NULL, &run->metrics));
+    FIRN_TRY(find_mapping(op, run));
+    FIRN_TRY(find_spec(op, run));
+    share_memory(run);
+    run->input_rows = FIRN_NEW_ARRAY(op->arena, struct firn_input_rows, run->group->input_count);
+    for (uint32_t i = 0; i < run->group->input_count; i++)
+        run->input_rows[i].total = -1;
+    return open_codecs(op, run);
+}
+
+static firn_status check_inputs(struct firn_op *op, const struct firn_group_run *run)
+{
+    for (uint32_t i = 0; i < run->group->input_count; i++) {
+        const struct firn_data_file *file = &run->group->inputs[i];
+        if (file->format != FIRN_FILE_PARQUET || file->content != FIRN_CONTENT_DATA)
+            return firn_fail(op, FIRN_UNSUPPORTED, "%.*s is no Parquet data file", FIRN_FMT(file->path));
+        if (file->key_metadata.len)
+            return firn_fail(op, FIRN_UNSUPPORTED, "data file %.*s is encrypted", FIRN_FMT(file->path));
+    }
+    return FIRN_OK;
+}
+
+/* (1) Every row of every input was read exactly once, and as many were written. */
+static firn_status prove_rows(struct firn_op *op, const struct firn_group_run *run,
+                              const struct firn_output_files *files, int64_t *rows_in)
+{
+    *rows_in = 0;
+    for (uint32_t i = 0; i < run->group->input_count; i++) {
+        const struct firn_input_rows *rows = &run->input_rows[i];
+        if (rows->covered != rows->total)
+            return firn_fail(op, FIRN_VERIFY,
+                             "data file %.*s holds %" PRId64 " rows, the pieces of the plan hold %" PRId64,
+                             FIRN_FMT(run->group->inputs[i].path), rows->total, rows->covered);
+        *rows_in += rows->total;
+    }
+    if (*rows_in != files->rows)
+        return firn_fail(op, FIRN_VERIFY, "%" PRId64 " rows were read but %" PRId64 " written", *rows_in, files->rows);
+    return FIRN_OK;
+}
+
+static firn_status prove_content(struct firn_op *op, const struct firn_group_run *run,
+                                 const struct firn_output_files *files, struct firn_rewrite_result *out)
+{
+    if (run->context->verify != FIRN_VERIFY_FULL)
+        return FIRN_OK;
+    out->fingerprint_count = run->schema.leaf_count;
+    out->fingerprints = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprint, out->fingerprint_count);
+    for (uint32_t i = 0; i < out->fingerprint_count; i++) {
+        const struct firn_output_leaf *leaf = &run->schema.leaves[i];
+        if (memcmp(&files->sums_in[i], &files->sums_out[i], sizeof *files->sums_in) != 0)
+            return firn_fail(op, FIRN_VERIFY, "column '%.*s' of the written files differs from what was read",
+                             FIRN_FMT(leaf->node->path));
+        out->fingerprints[i] = (struct firn_fingerprint){
+            .field_id = leaf->field ? leaf->field->id : leaf->node->field_id,
+            .sum = files->sums_in[i],
+        };
+    }
+    return FIRN_OK;
+}
+
+static firn_status run_group(struct firn_op *op, struct firn_group_run *run, struct firn_output_files *files,
+                             struct firn_rewrite_result *out)
+{
+    FIRN_TRY(check_inputs(op, run));
+    FIRN_TRY(set_up(op, run));
+    files->sums_in = FIRN_NEW_ARRAY(op->arena, struct firn_hash128, run->schema.leaf_count);
+    files->sums_out = FIRN_NEW_ARRAY(op->arena, struct firn_hash128, run->schema.leaf_count);
+    for (uint32_t i = 0; i < run->group->bin_count; i++)
+        FIRN_TRY(firn_bin_run(op, run, i, files));
+    FIRN_TRY(prove_rows(op, run, files, &out->rows_in));
+    return prove_content(op, run, files, out);
+}
+
+static void close_run(struct firn_group_run *run)
+{
+    for (uint32_t i = 0; run->codecs && i < run->schema.leaf_count; i++)
+        firn_codec_context_close(run->codecs[i]);
+}
+
+firn_status firn_rewrite_group_execute(struct firn_op *op, const struct firn_rewrite_context *context,
+                                       const struct firn_rewrite_group *group, struct firn_rewrite_result *out)
+{
+    struct firn_group_run run = { .context = context, .group = group };
+    struct firn_output_files files = { 0 };
+    *out = (struct firn_rewrite_result){ 0 };
+    firn_status status = run_group(op, &run, &files, out);
+    close_run(&run);
+    out->files = files.done.items;
+    out->file_count = (uint32_t)files.done.count;
+    out->rows_out = files.rows;
+    out->bytes_out = files.bytes;
+    out->requests = atomic_load(&run.requests);
+    for (uint32_t i = 0; i < group->input_count; i++)
+        out->bytes_in += (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);
+    if (status != FIRN_OK)
+        firn_rewrite_result_discard(op, context->store, out);
+    return status;
+}
+
+/* The reason of the failure that brought us here must not be lost to one of the removal, which a stop must not keep
+ * from happening either. */
+void firn_rewrite_result_discard(struct firn_op *op, struct firn_store *store, const struct firn_rewrite_result *result)
+{
+    if (result->file_count == 0)
+        return;
+    struct firn_env env = *op->env;
+    struct firn_op removal = *op;
+    struct firn_text *locations = FIRN_NEW_ARRAY(op->arena, struct firn_text, result->file_count);
+    for (uint32_t i = 0; i < result->file_count; i++)
+        locations[i] = result->files[i].path;
+    env.stop = NULL;
+    removal.env = &env;
+    removal.deadline_ms = INT64_MAX;
+    FIRN_IGNORE(firn_store_delete(&removal, store, locations, result->file_count, NULL),
+                "what stays behind is an orphan that no table refers to");
+}

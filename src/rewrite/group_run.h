@@ -1,0 +1,33 @@
+/* What all parts of one group's execution share. Immutable once set up, but for the counters at its end. */
+#ifndef FIRN_REWRITE_GROUP_RUN_H
+#define FIRN_REWRITE_GROUP_RUN_H
+
+#include "rewrite/output_schema.h"
+#include "rewrite/rewrite.h"
+#include "rewrite/write_options.h"
+#include "table/metrics.h"
+#include "table/name_mapping.h"
+
+/* Rows of an input that the pieces seen so far hold, against what its footer says. */
+struct firn_input_rows {
+    int64_t covered, total; /* total -1: not opened yet */
+};
+
+struct firn_group_run {
+    const struct firn_rewrite_context *context;
+    const struct firn_rewrite_group *group;
+    struct firn_output_schema schema;
+    struct firn_write_options options;
+    const struct firn_name_mapping *mapping; /* NULL: the table has none */
+    const struct firn_metrics_config *metrics;
+    const struct firn_partition_spec *spec; /* of the output */
+    const struct firn_type *partition_types;
+    struct firn_codec_context **codecs; /* one a leaf: a leaf is worked by one thread at a time */
+    uint64_t window_bytes;              /* input bytes to hold at once */
+    uint64_t row_group_bytes;           /* encoded bytes at which a row group ends */
+
+    atomic_uint_fast64_t requests;
+    struct firn_input_rows *input_rows; /* one an input; touched by the group's own thread only */
+};
+
+#endif

@@ -1,0 +1,177 @@
+/* Field ids for files without them; shapes of lists and maps. Reference: format-notes.md, 12.1 and 13. */
+#include "rewrite/input_shape.h"
+
+#include <stdlib.h>
+
+/* Recursion here is as deep as the schema tree, which firn_parquet_schema_finish limits. */
+
+static size_t count_ids(const struct firn_parquet_node *node)
+{
+    size_t count = node->parent && node->has_field_id;
+    for (uint32_t i = 0; i < node->child_count; i++)
+        count += count_ids(&node->children[i]);
+    return count;
+}
+
+static int32_t *collect_ids(const struct firn_parquet_node *node, int32_t *out)
+{
+    if (node->parent && node->has_field_id)
+        *out++ = node->field_id;
+    for (uint32_t i = 0; i < node->child_count; i++)
+        out = collect_ids(&node->children[i], out);
+    return out;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static firn_status check_ids(struct firn_op *op, const struct firn_footer *footer, size_t count)
+{
+    int32_t *ids = FIRN_NEW_ARRAY(op->arena, int32_t, count);
+    collect_ids(&footer->root, ids);
+    qsort(ids, count, sizeof *ids, compare_ids);
+    for (size_t i = 1; i < count; i++)
+        if (ids[i] == ids[i - 1])
+            return firn_fail(op, FIRN_CORRUPT, "two columns of the file have field id %d", ids[i]);
+    return FIRN_OK;
+}
+
+static void set_id(struct firn_parquet_node *node, int32_t id)
+{
+    node->has_field_id = true;
+    node->field_id = id;
+}
+
+static bool is_list(const struct firn_parquet_node *node)
+{
+    return node->logical.kind == FIRN_LOGICAL_LIST && node->child_count == 1 &&
+           node->children[0].repetition == FIRN_REPEATED;
+}
+
+static bool is_map(const struct firn_parquet_node *node)
+{
+    return (node->logical.kind == FIRN_LOGICAL_MAP || node->logical.kind == FIRN_LOGICAL_MAP_KEY_VALUE) &&
+           node->child_count == 1 && node->children[0].repetition == FIRN_REPEATED;
+}
+
+/* Backward compatibility: the repeated node is the element itself unless it is a group of one field with an
+ * inconspicuous name. */
+static bool repeated_is_element(const struct firn_parquet_node *list, const struct firn_parquet_node *repeated)
+{
+    if (repeated->is_leaf || repeated->child_count != 1 || firn_text_is(repeated->name, "array"))
+        return true;
+    return repeated->name.len == list->name.len + 6 && firn_text_starts(repeated->name, list->name) &&
+           firn_text_ends(repeated->name, FIRN_TEXT("_tuple"));
+}
+
+static void assign_mapped(struct firn_parquet_node *node, const struct firn_name_mapping *mapping);
+
+static void assign_named(struct firn_parquet_node *node, const struct firn_name_mapping *mapping, struct firn_text name)
+{
+    const struct firn_name_mapped *mapped = firn_name_mapping_find(mapping, name);
+    if (!mapped)
+        return;
+    if (mapped->has_id)
+        set_id(node, mapped->id);
+    assign_mapped(node, &mapped->children);
+}
+
+/* Ids of what is below `node`, whose own children `mapping` names. */
+static void assign_mapped(struct firn_parquet_node *node, const struct firn_name_mapping *mapping)
+{
+    if (node->is_leaf)
+        return;
+    if (is_list(node)) {
+        struct firn_parquet_node *repeated = &node->children[0];
+        struct firn_parquet_node *element = repeated_is_element(node, repeated) ? repeated : &repeated->children[0];
+        assign_named(element, mapping, FIRN_TEXT("element"));
+    } else if (is_map(node)) {
+        struct firn_parquet_node *entry = &node->children[0];
+        for (uint32_t i = 0; i < entry->child_count && i < 2; i++)
+            assign_named(&entry->children[i], mapping, i == 0 ? FIRN_TEXT("key") : FIRN_TEXT("value"));
+    } else {
+        for (uint32_t i = 0; i < node->child_count; i++)
+            assign_named(&node->children[i], mapping, node->children[i].name);
+    }
+}
+
+static firn_status assign_positions(struct firn_op *op, struct firn_parquet_node *root)
+{
+    for (uint32_t i = 0; i < root->child_count; i++) {
+        struct firn_parquet_node *child = &root->children[i];
+        if (!child->is_leaf || child->repetition == FIRN_REPEATED) {
+            firn_status status =
+                firn_fail(op, FIRN_UNSUPPORTED, "nested column '%.*s' has no field ids and the table no name mapping",
+                          FIRN_FMT(child->path));
+            return firn_hint(op, status, "set the table property schema.name-mapping.default");
+        }
+        set_id(child, (int32_t)i + 1);
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_input_ids_assign(struct firn_op *op, struct firn_footer *footer,
+                                  const struct firn_name_mapping *mapping)
+{
+    if (count_ids(&footer->root) == 0) {
+        if (!mapping)
+            return assign_positions(op, &footer->root);
+        assign_mapped(&footer->root, mapping);
+    }
+    return check_ids(op, footer, count_ids(&footer->root));
+}
+
+const struct firn_parquet_node *firn_group_child(const struct firn_parquet_node *group, int32_t id, uint32_t *hint)
+{
+    for (uint32_t i = 0; i < group->child_count; i++) {
+        uint32_t at = *hint + i < group->child_count ? *hint + i : *hint + i - group->child_count;
+        const struct firn_parquet_node *child = &group->children[at];
+        if (child->has_field_id && child->field_id == id) {
+            *hint = at + 1 < group->child_count ? at + 1 : 0;
+            return child;
+        }
+    }
+    return NULL;
+}
+
+static bool has_id(const struct firn_parquet_node *node, int32_t id)
+{
+    return node->has_field_id && node->field_id == id;
+}
+
+firn_status firn_list_shape_find(struct firn_op *op, const struct firn_parquet_node *node, bool bare,
+                                 int32_t element_id, struct firn_list_shape *out)
+{
+    if (bare) {
+        *out = (struct firn_list_shape){ .repeated = node, .element = node };
+        return FIRN_OK;
+    }
+    if (node->child_count != 1 || node->children[0].repetition != FIRN_REPEATED)
+        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is no list, as the table says", FIRN_FMT(node->path));
+    const struct firn_parquet_node *repeated = &node->children[0];
+    bool same =
+        has_id(repeated, element_id) || (repeated_is_element(node, repeated) &&
+                                         !(repeated->child_count == 1 && has_id(&repeated->children[0], element_id)));
+    *out = (struct firn_list_shape){ .repeated = repeated, .element = same ? repeated : &repeated->children[0] };
+    return FIRN_OK;
+}
+
+firn_status firn_map_shape_find(struct firn_op *op, const struct firn_parquet_node *node, int32_t key_id,
+                                int32_t value_id, struct firn_map_shape *out)
+{
+    const struct firn_parquet_node *entry = node->child_count == 1 ? &node->children[0] : NULL;
+    if (!entry || entry->repetition != FIRN_REPEATED || entry->child_count < 1 || entry->child_count > 2)
+        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is no map, as the table says", FIRN_FMT(node->path));
+    const struct firn_parquet_node *first = &entry->children[0];
+    const struct firn_parquet_node *second = entry->child_count == 2 ? &entry->children[1] : NULL;
+    bool swapped = second && (has_id(second, key_id) || has_id(first, value_id));
+    *out = (struct firn_map_shape){
+        .repeated = entry,
+        .key = swapped ? second : first,
+        .value = swapped ? first : second,
+    };
+    return FIRN_OK;
+}

@@ -1,0 +1,228 @@
+/* Row groups, files and their records. */
+#include "rewrite/output.h"
+
+#include "rewrite/output_metrics.h"
+#include "rewrite/proof.h"
+#include "table/location.h"
+
+void firn_output_init(struct firn_op *op, struct firn_output *output, struct firn_group_run *run,
+                      struct firn_output_files *files, const struct firn_partition *partition, uint32_t bin)
+{
+    uint32_t leaf_count = run->schema.leaf_count;
+    *output = (struct firn_output){
+        .run = run,
+        .files = files,
+        .partition = partition,
+        .bin = bin,
+        .writers = FIRN_NEW_ARRAY(op->arena, struct firn_chunk_writer *, leaf_count),
+        .fingerprinters = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprinter, leaf_count),
+        .totals = FIRN_NEW_ARRAY(op->arena, struct firn_column_totals, leaf_count),
+    };
+    firn_arena_init(&output->file_arena);
+}
+
+firn_status firn_output_begin(struct firn_op *op, struct firn_output *output)
+{
+    struct firn_group_run *run = output->run;
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++) {
+        struct firn_chunk_options options = run->options.leaves[i];
+        options.codec_context = run->codecs[i];
+        if (!output->writers[i])
+            FIRN_TRY(firn_chunk_writer_open(op, run->schema.leaves[i].node, &options, &output->writers[i]));
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_output_append(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                               const struct firn_vector *vector)
+{
+    if (output->run->context->verify == FIRN_VERIFY_FULL)
+        FIRN_TRY(firn_fingerprinter_add(op, &output->fingerprinters[leaf_index], vector));
+    return firn_chunk_writer_append(op, output->writers[leaf_index], vector);
+}
+
+uint64_t firn_output_row_group_bytes(const struct firn_output *output)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++)
+        if (output->writers[i])
+            bytes += firn_chunk_writer_bytes(output->writers[i]);
+    return bytes;
+}
+
+uint64_t firn_output_file_bytes(const struct firn_output *output)
+{
+    return output->store_writer ? firn_store_writer_sink(output->store_writer)->offset : 0;
+}
+
+static void close_writers(struct firn_output *output)
+{
+    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++) {
+        firn_chunk_writer_close(output->writers[i]);
+        output->writers[i] = NULL;
+    }
+    output->row_group_rows = 0;
+}
+
+/* Opens the next file of the partition. */
+static firn_status open_file(struct firn_op *op, struct firn_output *output)
+{
+    struct firn_group_run *run = output->run;
+    struct firn_arena *arena = &output->file_arena;
+    const struct firn_rewrite_context *context = run->context;
+    struct firn_text name = firn_data_file_name(arena, run->group->index, output->bin, context->operation,
+                                                ++output->files->sequence, FIRN_TEXT("parquet"));
+    struct firn_text path = firn_partition_path(arena, run->spec, run->partition_types, output->partition);
+    output->location = firn_data_location(arena, context->metadata, path, name);
+    FIRN_TRY(firn_store_write(op, context->store, output->location, true, &output->store_writer));
+    return firn_parquet_writer_open(op, run->schema.footer, firn_store_writer_sink(output->store_writer),
+                                    &output->writer);
+}
+
+struct finishing {
+    struct firn_output *output;
+    struct firn_encoded_chunk *chunks;
+};
+
+static firn_status finish_chunk(struct firn_op *op, void *context, size_t index)
+{
+    struct finishing *finishing = context;
+    return firn_chunk_writer_finish(op, finishing->output->writers[index], &finishing->chunks[index]);
+}
+
+static firn_status write_row_group(struct firn_op *op, struct firn_output *output, struct firn_encoded_chunk *chunks)
+{
+    struct firn_group_run *run = output->run;
+    struct finishing finishing = { .output = output, .chunks = chunks };
+    FIRN_TRY(firn_pool_run(op, run->context->pool, run->schema.leaf_count, 0, finish_chunk, &finishing));
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        FIRN_TRY(
+            firn_column_totals_add(op, &output->file_arena, &output->totals[i], &run->schema.leaves[i], &chunks[i]));
+    if (!output->writer)
+        FIRN_TRY(open_file(op, output));
+    return firn_parquet_writer_add(op, output->writer, chunks, output->row_group_rows);
+}
+
+firn_status firn_output_flush(struct firn_op *op, struct firn_output *output)
+{
+    uint32_t leaf_count = output->run->schema.leaf_count;
+    if (output->row_group_rows == 0)
+        return FIRN_OK;
+    struct firn_encoded_chunk *chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, leaf_count);
+    firn_status status = write_row_group(op, output, chunks);
+    if (status == FIRN_OK)
+        output->file_rows += output->row_group_rows;
+    for (uint32_t i = 0; i < leaf_count; i++)
+        firn_encoded_chunk_done(&chunks[i]);
+    close_writers(output);
+    return status;
+}
+
+static void list_split_offsets(struct firn_op *op, const struct firn_footer *footer, struct firn_data_file *file)
+{
+    file->split_offset_count = footer->row_group_count;
+    file->split_offsets = FIRN_NEW_ARRAY(op->arena, int64_t, footer->row_group_count);
+    for (uint32_t i = 0; i < footer->row_group_count; i++) {
+        uint64_t start, len;
+        firn_column_chunk_range(&footer->row_groups[i].chunks[0], &start, &len);
+        file->split_offsets[i] = (int64_t)start;
+    }
+}
+
+static firn_status describe_file(struct firn_op *op, const struct firn_output *output, const struct firn_footer *footer,
+                                 uint64_t file_bytes, struct firn_data_file *file)
+{
+    *file = (struct firn_data_file){
+        .content = FIRN_CONTENT_DATA,
+        .path = firn_text_copy(op->arena, output->location),
+        .format = FIRN_FILE_PARQUET,
+        .format_text = FIRN_TEXT("PARQUET"),
+        .spec_id = output->run->spec->id,
+        .partition = *output->partition,
+        .record_count = footer->row_count,
+        .file_bytes = (int64_t)file_bytes,
+        .sort_order_id = 0,
+        .first_row_id = FIRN_ABSENT,
+        .content_offset = FIRN_ABSENT,
+        .content_bytes = FIRN_ABSENT,
+    };
+    list_split_offsets(op, footer, file);
+    return firn_column_totals_fill(op, output->run, output->totals, file);
+}
+
+/* Makes the file visible. Once it may exist it is listed, so that a failure removes it. */
+static firn_status publish(struct firn_op *op, struct firn_output *output, const struct firn_footer *footer)
+{
+    struct firn_data_file file;
+    FIRN_TRY(describe_file(op, output, footer, firn_output_file_bytes(output), &file));
+    struct firn_store_writer *store_writer = output->store_writer;
+    output->store_writer = NULL;
+    firn_status status = firn_store_writer_finish(op, store_writer);
+    if (status != FIRN_EXISTS)
+        FIRN_PUSH(op->arena, &output->files->done, file);
+    return status;
+}
+
+static firn_status finish_file(struct firn_op *op, struct firn_output *output, struct firn_arena *results)
+{
+    struct firn_output_files *files = output->files;
+    struct firn_arena *scratch = op->arena;
+    struct firn_footer *footer;
+    FIRN_TRY(firn_parquet_writer_finish(op, output->writer, &footer));
+    uint64_t file_bytes = firn_output_file_bytes(output);
+    op->arena = results;
+    firn_status status = publish(op, output, footer);
+    op->arena = scratch;
+    FIRN_TRY(status);
+    FIRN_TRY(firn_proof_file(op, output->run, output->location, footer, file_bytes, files->sums_out));
+    if (footer->row_count != output->file_rows)
+        return firn_fail(op, FIRN_VERIFY, "written file %.*s holds %" PRId64 " rows instead of %" PRId64,
+                         FIRN_FMT(output->location), footer->row_count, output->file_rows);
+    files->rows += footer->row_count;
+    files->bytes += file_bytes;
+    return FIRN_OK;
+}
+
+static void forget_file(struct firn_output *output)
+{
+    firn_parquet_writer_close(output->writer);
+    firn_store_writer_close(output->store_writer);
+    output->writer = NULL;
+    output->store_writer = NULL;
+    output->file_rows = 0;
+    memset(output->totals, 0, output->run->schema.leaf_count * sizeof *output->totals);
+    firn_arena_done(&output->file_arena);
+}
+
+static void collect_sums(struct firn_output *output)
+{
+    if (output->run->context->verify != FIRN_VERIFY_FULL)
+        return;
+    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++) {
+        struct firn_hash128 sum = firn_fingerprinter_sum(&output->fingerprinters[i]);
+        output->files->sums_in[i] = firn_hash128_add(output->files->sums_in[i], sum);
+        output->fingerprinters[i] = (struct firn_fingerprinter){ 0 };
+    }
+}
+
+firn_status firn_output_finish(struct firn_op *op, struct firn_output *output)
+{
+    struct firn_arena scratch, *results = op->arena;
+    FIRN_TRY(firn_output_flush(op, output));
+    collect_sums(output);
+    if (!output->writer)
+        return FIRN_OK;
+    firn_arena_init(&scratch);
+    op->arena = &scratch; /* footers of many files must not pile up */
+    firn_status status = finish_file(op, output, results);
+    op->arena = results;
+    firn_arena_done(&scratch);
+    forget_file(output);
+    return status;
+}
+
+void firn_output_close(struct firn_output *output)
+{
+    close_writers(output);
+    forget_file(output);
+}

@@ -1,0 +1,55 @@
+/* The files of one partition being written: a row group in progress in memory, a file in progress in the store. */
+#ifndef FIRN_REWRITE_OUTPUT_H
+#define FIRN_REWRITE_OUTPUT_H
+
+#include "rewrite/fingerprint.h"
+#include "rewrite/group_run.h"
+
+/* Files finished so far, in op->arena of the group; what a failure must remove. */
+struct firn_output_files {
+    FIRN_ARRAY(struct firn_data_file) done;
+    uint32_t sequence; /* running number in file names */
+    int64_t rows;
+    uint64_t bytes;
+    struct firn_hash128 *sums_in, *sums_out; /* verify full: one a leaf */
+};
+
+struct firn_output {
+    struct firn_group_run *run;
+    struct firn_output_files *files;
+    const struct firn_partition *partition;
+    uint32_t bin; /* in file names */
+
+    /* The row group in progress. */
+    struct firn_chunk_writer **writers; /* one a leaf; NULL between row groups */
+    struct firn_fingerprinter *fingerprinters;
+    int64_t row_group_rows;
+
+    /* The file in progress. */
+    struct firn_arena file_arena;
+    struct firn_text location;
+    struct firn_store_writer *store_writer;
+    struct firn_parquet_writer *writer; /* NULL: none is open */
+    struct firn_column_totals *totals;  /* one a leaf */
+    int64_t file_rows;
+};
+
+void firn_output_init(struct firn_op *op, struct firn_output *output, struct firn_group_run *run,
+                      struct firn_output_files *files, const struct firn_partition *partition, uint32_t bin);
+/* Opens the chunk writers of a new row group unless there is one. */
+FIRN_CHECKED firn_status firn_output_begin(struct firn_op *op, struct firn_output *output);
+/* Appends to one leaf of the row group in progress. Leaves may be worked at once by several threads. */
+FIRN_CHECKED firn_status firn_output_append(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                                            const struct firn_vector *vector);
+/* What ending the row group now would add to the file. */
+uint64_t firn_output_row_group_bytes(const struct firn_output *output);
+/* Encoded bytes that the file in progress has already, without the row group in progress. */
+uint64_t firn_output_file_bytes(const struct firn_output *output);
+/* Ends the row group; opens the file if it is the first. Does nothing when the row group has no rows. */
+FIRN_CHECKED firn_status firn_output_flush(struct firn_op *op, struct firn_output *output);
+/* Ends the row group and the file, proves it, and adds it to the files done. */
+FIRN_CHECKED firn_status firn_output_finish(struct firn_op *op, struct firn_output *output);
+/* Discards what is in progress. */
+void firn_output_close(struct firn_output *output);
+
+#endif

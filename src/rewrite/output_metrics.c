@@ -1,0 +1,86 @@
+/* From chunk statistics to Iceberg metrics. */
+#include "rewrite/output_metrics.h"
+
+#include "rewrite/conversion.h"
+
+static struct firn_value keep_value(struct firn_arena *arena, struct firn_value value)
+{
+    switch (value.type) {
+    case FIRN_TYPE_STRING:
+    case FIRN_TYPE_UUID:
+    case FIRN_TYPE_FIXED:
+    case FIRN_TYPE_BINARY:
+        value.bytes = firn_bytes_copy(arena, value.bytes);
+        return value;
+    default:
+        return value;
+    }
+}
+
+static firn_status add_bounds(struct firn_op *op, struct firn_arena *arena, struct firn_column_totals *totals,
+                              const struct firn_output_leaf *leaf, const struct firn_chunk_metrics *metrics)
+{
+    struct firn_value lower, upper;
+    FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, &leaf->field->type, metrics->min, &lower));
+    FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, &leaf->field->type, metrics->max, &upper));
+    if (!totals->has_bounds || firn_value_compare(&lower, &totals->lower) < 0)
+        totals->lower = keep_value(arena, lower);
+    if (!totals->has_bounds || firn_value_compare(&upper, &totals->upper) > 0)
+        totals->upper = keep_value(arena, upper);
+    totals->has_bounds = true;
+    return FIRN_OK;
+}
+
+static bool has_bounds_in_metrics(const struct firn_output_leaf *leaf)
+{
+    return leaf->field && !leaf->repeated && !leaf->in_variant && leaf->field->type.id != FIRN_TYPE_GEOMETRY &&
+           leaf->field->type.id != FIRN_TYPE_GEOGRAPHY;
+}
+
+firn_status firn_column_totals_add(struct firn_op *op, struct firn_arena *arena, struct firn_column_totals *totals,
+                                   const struct firn_output_leaf *leaf, const struct firn_encoded_chunk *chunk)
+{
+    const struct firn_chunk_metrics *metrics = &chunk->metrics;
+    totals->compressed_bytes += chunk->metadata.compressed_bytes;
+    totals->value_count += metrics->value_count;
+    totals->null_count += metrics->null_count;
+    totals->nan_count += metrics->nan_count;
+    if (!has_bounds_in_metrics(leaf))
+        return FIRN_OK;
+    if (metrics->has_bounds)
+        return add_bounds(op, arena, totals, leaf, metrics);
+    if (metrics->value_count > metrics->null_count + metrics->nan_count)
+        totals->bounds_unknown = true;
+    return FIRN_OK;
+}
+
+firn_status firn_column_totals_fill(struct firn_op *op, const struct firn_group_run *run,
+                                    const struct firn_column_totals *totals, struct firn_data_file *file)
+{
+    const struct firn_output_schema *schema = &run->schema;
+    struct firn_column_metrics *columns = FIRN_NEW_ARRAY(op->arena, struct firn_column_metrics, schema->leaf_count);
+    size_t count = 0;
+    for (uint32_t i = 0; i < schema->leaf_count; i++) {
+        const struct firn_output_leaf *leaf = &schema->leaves[i];
+        if (!leaf->field)
+            continue; /* row lineage is not part of the table's schema */
+        if (leaf->in_variant && count > 0 && columns[count - 1].field == leaf->field) {
+            columns[count - 1].compressed_bytes += totals[i].compressed_bytes;
+            continue;
+        }
+        enum firn_type_id type = leaf->field->type.id;
+        columns[count++] = (struct firn_column_metrics){
+            .field = leaf->field,
+            .repeated = leaf->repeated || leaf->in_variant,
+            .compressed_bytes = totals[i].compressed_bytes,
+            .value_count = totals[i].value_count,
+            .null_count = totals[i].null_count,
+            .nan_count = totals[i].nan_count,
+            .counts_nan = type == FIRN_TYPE_FLOAT || type == FIRN_TYPE_DOUBLE,
+            .has_bounds = totals[i].has_bounds && !totals[i].bounds_unknown,
+            .lower = totals[i].lower,
+            .upper = totals[i].upper,
+        };
+    }
+    return firn_metrics_fill(op, run->metrics, columns, count, file);
+}

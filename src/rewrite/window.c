@@ -1,0 +1,316 @@
+/* Opening inputs: one read for a small file, footer first and chunks later for a large one. */
+#include "rewrite/window.h"
+
+#include "base/math.h"
+
+#define SMALL_FILE_BYTES (UINT64_C(8) << 20)
+#define FOOTER_READ      (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
+#define FOOTER_MEMORY    (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
+
+enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
+
+struct firn_input {
+    const struct firn_data_file *file;
+    uint32_t index; /* among the group's inputs */
+    struct firn_arena arena;
+    struct firn_object *object; /* NULL once the whole file is in `bytes` */
+    struct firn_buffer bytes;
+    struct firn_footer *footer;
+    struct firn_projection projection;
+    uint32_t slices_left;
+    uint64_t progress_bytes; /* to report when the input is done; 0 when it was read before */
+    bool progress_file;      /* the file's first piece counts the file */
+};
+
+static firn_status read_range(struct firn_op *op, struct firn_group_run *run, struct firn_object *object,
+                              uint64_t offset, uint64_t len, struct firn_buffer *out)
+{
+    FIRN_TRY(firn_buffer_resize(op, out, (size_t)len));
+    atomic_fetch_add(&run->requests, 1);
+    return firn_object_read(op, object, offset, (size_t)len, out->data);
+}
+
+/* Reads the end of the file until it holds the footer. `*tail` then begins at file offset `*start`. */
+static firn_status read_tail(struct firn_op *op, struct firn_group_run *run, struct firn_object *object,
+                             struct firn_buffer *tail, uint32_t *footer_bytes)
+{
+    uint64_t size = firn_object_size(object);
+    if (size < FIRN_PARQUET_TAIL_BYTES)
+        return firn_fail(op, FIRN_CORRUPT, "the file has %" PRIu64 " bytes, too few for Parquet", size);
+    uint64_t first = size <= SMALL_FILE_BYTES ? size : FOOTER_READ;
+    FIRN_TRY(read_range(op, run, object, size - first, first, tail));
+    struct firn_bytes end = { tail->data + tail->len - FIRN_PARQUET_TAIL_BYTES, FIRN_PARQUET_TAIL_BYTES };
+    FIRN_TRY(firn_footer_tail_parse(op, end, size, footer_bytes));
+    uint64_t need = (uint64_t)*footer_bytes + FIRN_PARQUET_TAIL_BYTES;
+    if (need <= tail->len)
+        return FIRN_OK;
+    return read_range(op, run, object, size - need, need, tail);
+}
+
+static firn_status read_footer(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
+{
+    struct firn_buffer tail = { 0 };
+    uint32_t footer_bytes;
+    FIRN_TRY(firn_object_open(op, run->context->store, input->file->path, &input->object));
+    uint64_t size = firn_object_size(input->object);
+    firn_status status = read_tail(op, run, input->object, &tail, &footer_bytes);
+    if (status == FIRN_OK) {
+        struct firn_bytes footer = { tail.data + tail.len - FIRN_PARQUET_TAIL_BYTES - footer_bytes, footer_bytes };
+        status = firn_footer_parse(op, footer, size, &input->footer);
+    }
+    if (status != FIRN_OK || size > SMALL_FILE_BYTES) {
+        firn_buffer_done(&tail);
+        return status;
+    }
+    input->bytes = tail;
+    firn_object_close(input->object);
+    input->object = NULL;
+    return FIRN_OK;
+}
+
+static firn_status load_input(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
+{
+    const struct firn_metadata *metadata = run->context->metadata;
+    const struct firn_partition_spec *spec = firn_metadata_spec(metadata, input->file->spec_id);
+    if (!spec)
+        return firn_fail(op, FIRN_CORRUPT, "the table has no partition spec %d", input->file->spec_id);
+    FIRN_TRY(read_footer(op, run, input));
+    struct firn_projection_config config = {
+        .schema = &run->schema,
+        .mapping = run->mapping,
+        .spec = spec,
+        .file = input->file,
+    };
+    if (run->group->input_sequence_numbers)
+        config.sequence_number = run->group->input_sequence_numbers[input->index];
+    return firn_projection_new(op, &config, input->footer, &input->projection);
+}
+
+struct loading {
+    struct firn_window *window;
+    struct firn_input **inputs;
+};
+
+static firn_status load_job(struct firn_op *op, void *context, size_t index)
+{
+    struct loading *loading = context;
+    struct firn_input *input = loading->inputs[index];
+    struct firn_op inner = *op;
+    inner.arena = &input->arena; /* the footer goes when the input does, not with the group */
+    firn_status status = firn_op_check(&inner);
+    if (status == FIRN_OK)
+        status = load_input(&inner, loading->window->run, input);
+    op->error = inner.error;
+    return firn_context(op, status, "data file %.*s", FIRN_FMT(input->file->path));
+}
+
+static void close_input(struct firn_window *window, struct firn_input *input)
+{
+    window->held -= FIRN_MIN(window->held, input->bytes.capacity + input->arena.used_bytes);
+    window->open_files -= input->object != NULL;
+    firn_object_close(input->object);
+    firn_buffer_done(&input->bytes);
+    firn_arena_done(&input->arena);
+}
+
+static uint64_t row_group_bytes(const struct firn_row_group *row_group)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < row_group->chunk_count; i++)
+        bytes += (uint64_t)FIRN_MAX(row_group->chunks[i].compressed_bytes, 0);
+    return bytes;
+}
+
+/* A row group belongs to the piece that holds its midpoint; what lies past the recorded end of the file, which may be
+ * wrong, belongs to the last one. */
+static bool piece_holds(const struct firn_rewrite_piece *piece, const struct firn_data_file *file,
+                        const struct firn_row_group *row_group)
+{
+    uint64_t start, len;
+    firn_column_chunk_range(&row_group->chunks[0], &start, &len);
+    uint64_t middle = start + row_group_bytes(row_group) / 2;
+    uint64_t end = piece->offset + piece->length;
+    return middle >= piece->offset && (middle < end || end >= (uint64_t)file->file_bytes);
+}
+
+static void count_rows(struct firn_op *op, struct firn_window *window, const struct firn_input *input, int64_t rows)
+{
+    struct firn_input_rows *counted = &window->run->input_rows[input->index];
+    if (counted->total < 0 && input->footer->row_count != input->file->record_count)
+        firn_log(op, FIRN_LOG_WARN,
+                 "data file %.*s holds %" PRId64 " rows, the table records %" PRId64 ", taking what the file holds",
+                 FIRN_FMT(input->file->path), input->footer->row_count, input->file->record_count);
+    counted->total = input->footer->row_count;
+    counted->covered += rows;
+}
+
+static void report_input(struct firn_op *op, struct firn_window *window, const struct firn_input *input)
+{
+    firn_progress_tick(op, window->run->context->progress, input->progress_file, input->progress_bytes);
+}
+
+/* Adds the slices of one opened piece. */
+static void add_slices(struct firn_op *op, struct firn_window *window, struct firn_input *input, uint32_t piece_index)
+{
+    const struct firn_rewrite_piece *piece = &window->bin->pieces[piece_index];
+    int64_t first_row = 0, piece_row = 0;
+    for (uint32_t i = 0; i < input->footer->row_group_count; i++) {
+        const struct firn_row_group *row_group = &input->footer->row_groups[i];
+        if (row_group->row_count > 0 && piece_holds(piece, input->file, row_group)) {
+            struct firn_row_slice slice = {
+                .input = input,
+                .row_group = i,
+                .piece = piece_index,
+                .piece_row = piece_row,
+                .first_row = first_row,
+                .row_count = row_group->row_count,
+                .bytes = row_group_bytes(row_group),
+            };
+            FIRN_PUSH(op->arena, &window->slices, slice);
+            input->slices_left++;
+            piece_row += row_group->row_count;
+        }
+        first_row += row_group->row_count;
+    }
+    window->held += input->bytes.capacity + input->arena.used_bytes;
+    window->open_files += input->object != NULL;
+    if (!window->counted[piece_index])
+        count_rows(op, window, input, piece_row);
+    window->counted[piece_index] = true;
+    if (input->slices_left == 0) {
+        report_input(op, window, input);
+        close_input(window, input);
+    }
+}
+
+static uint64_t memory_guess(const struct firn_data_file *file)
+{
+    uint64_t bytes = (uint64_t)FIRN_MAX(file->file_bytes, 0);
+    return FOOTER_MEMORY + (bytes <= SMALL_FILE_BYTES ? bytes : FOOTER_READ);
+}
+
+static struct firn_input *new_input(struct firn_op *op, const struct firn_window *window, uint32_t piece_index)
+{
+    const struct firn_rewrite_piece *piece = &window->bin->pieces[piece_index];
+    struct firn_input *input = FIRN_NEW(op->arena, struct firn_input);
+    firn_arena_init(&input->arena);
+    input->index = piece->input;
+    input->file = &window->run->group->inputs[piece->input];
+    if (window->counted[piece_index])
+        return input;
+    input->progress_bytes = piece->length;
+    input->progress_file = piece->offset == 0 || (input->file->split_offset_count > 0 &&
+                                                  piece->offset == (uint64_t)input->file->split_offsets[0]);
+    return input;
+}
+
+/* Opens the next pieces, as many as fit, in parallel. */
+static firn_status fill_batch(struct firn_op *op, struct firn_window *window, uint64_t bytes_wanted)
+{
+    struct firn_input *inputs[BATCH_PIECES_MAX];
+    struct loading loading = { .window = window, .inputs = inputs };
+    uint32_t count = 0, first = window->next;
+    uint64_t bytes = 0;
+    while (count < BATCH_PIECES_MAX && first + count < window->piece_count) {
+        const struct firn_rewrite_piece *piece = &window->bin->pieces[window->pieces[first + count]];
+        uint64_t guess = memory_guess(&window->run->group->inputs[piece->input]);
+        bool large = (uint64_t)window->run->group->inputs[piece->input].file_bytes > SMALL_FILE_BYTES;
+        if (count > 0 && (bytes >= bytes_wanted || large || window->held + guess > window->run->window_bytes))
+            break;
+        inputs[count] = new_input(op, window, window->pieces[first + count]);
+        count++;
+        window->held += guess;
+        bytes += piece->length;
+    }
+    firn_status status = firn_pool_run(op, window->run->context->pool, count, 0, load_job, &loading);
+    for (uint32_t i = 0; i < count; i++)
+        window->held -= memory_guess(inputs[i]->file);
+    for (uint32_t i = 0; i < count; i++) {
+        if (status == FIRN_OK)
+            add_slices(op, window, inputs[i], window->pieces[first + i]);
+        else
+            close_input(window, inputs[i]);
+    }
+    window->next += count;
+    return status;
+}
+
+static uint64_t waiting_bytes(const struct firn_window *window)
+{
+    uint64_t bytes = 0;
+    for (size_t i = window->head; i < window->slices.count; i++)
+        bytes += window->slices.items[i].bytes;
+    return bytes;
+}
+
+firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uint64_t bytes_wanted)
+{
+    while (window->next < window->piece_count) {
+        bool empty = window->head == window->slices.count;
+        uint64_t waiting = waiting_bytes(window);
+        bool full = window->held >= window->run->window_bytes || window->open_files >= OPEN_FILES_MAX;
+        if (!empty && (full || waiting >= bytes_wanted))
+            break;
+        FIRN_TRY(fill_batch(op, window, bytes_wanted - FIRN_MIN(waiting, bytes_wanted)));
+    }
+    return FIRN_OK;
+}
+
+int64_t firn_window_rows(const struct firn_window *window)
+{
+    int64_t rows = -window->head_row;
+    for (size_t i = window->head; i < window->slices.count; i++)
+        rows += window->slices.items[i].row_count;
+    return rows;
+}
+
+void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t rows)
+{
+    window->head_row += rows;
+    while (window->head < window->slices.count && window->head_row >= window->slices.items[window->head].row_count) {
+        struct firn_row_slice *slice = &window->slices.items[window->head++];
+        window->head_row -= slice->row_count;
+        if (--slice->input->slices_left == 0) {
+            report_input(op, window, slice->input);
+            close_input(window, slice->input);
+        }
+    }
+}
+
+void firn_window_close(struct firn_window *window)
+{
+    for (; window->head < window->slices.count; window->head++) {
+        struct firn_input *input = window->slices.items[window->head].input;
+        if (--input->slices_left == 0)
+            close_input(window, input);
+    }
+}
+
+const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index)
+{
+    return &slice->input->projection.plans[leaf_index];
+}
+
+struct firn_text firn_row_slice_path(const struct firn_row_slice *slice)
+{
+    return slice->input->file->path;
+}
+
+firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window, const struct firn_row_slice *slice,
+                                 const struct firn_parquet_node *leaf, struct firn_buffer *buffer,
+                                 const struct firn_column_chunk **chunk, struct firn_bytes *bytes)
+{
+    struct firn_input *input = slice->input;
+    uint64_t offset, len;
+    *chunk = &input->footer->row_groups[slice->row_group].chunks[leaf->leaf_index];
+    firn_column_chunk_range(*chunk, &offset, &len);
+    if ((*chunk)->file_path.len)
+        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' lies in another file", FIRN_FMT(leaf->path));
+    if (!input->object) {
+        *bytes = (struct firn_bytes){ input->bytes.data + offset, (size_t)len }; /* the footer was checked against it */
+        return FIRN_OK;
+    }
+    FIRN_TRY(read_range(op, window->run, input->object, offset, len, buffer));
+    *bytes = firn_buffer_bytes(buffer);
+    return FIRN_OK;
+}

@@ -1,0 +1,55 @@
+/* The part of a bin that is being read: input files opened in reading order, held in memory while small, and let go
+ * once all columns have passed them. Memory and open files stay bounded however many inputs a bin has. */
+#ifndef FIRN_REWRITE_WINDOW_H
+#define FIRN_REWRITE_WINDOW_H
+
+#include "rewrite/group_run.h"
+#include "rewrite/projection.h"
+
+struct firn_input;
+
+/* A row group of an input. */
+struct firn_row_slice {
+    struct firn_input *input;
+    uint32_t row_group;
+    uint32_t piece;    /* index into the bin's pieces */
+    int64_t piece_row; /* rows of the piece before this slice */
+    int64_t first_row; /* position in the input file */
+    int64_t row_count;
+    uint64_t bytes; /* compressed */
+};
+
+struct firn_window {
+    struct firn_group_run *run;
+    const struct firn_rewrite_bin *bin;
+    const uint32_t *pieces; /* which pieces to read, in order */
+    uint32_t piece_count;
+    bool *counted; /* one a piece of the bin: its rows and progress are counted when it is read for the first time */
+
+    FIRN_ARRAY(struct firn_row_slice) slices;
+    size_t head;      /* slices before it are done and gone */
+    int64_t head_row; /* rows of slices[head] that are done */
+    uint32_t next;    /* pieces[next] is the first not opened */
+    uint64_t held;    /* bytes of memory held by inputs */
+    uint32_t open_files;
+};
+
+/* Opens pieces until those waiting hold `bytes_wanted` of input or the window is full. At least one slice is there
+ * afterwards, unless the bin has no more. New slices live in op->arena. */
+FIRN_CHECKED firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uint64_t bytes_wanted);
+/* Rows in the window that are not done. */
+int64_t firn_window_rows(const struct firn_window *window);
+/* The next `rows` rows are done; inputs that are wholly done are closed. */
+void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t rows);
+/* Closes what is open. */
+void firn_window_close(struct firn_window *window);
+
+const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index);
+struct firn_text firn_row_slice_path(const struct firn_row_slice *slice);
+/* The chunk of an input leaf, and its bytes: borrowed from the window or read into `buffer`. Thread-safe. */
+FIRN_CHECKED firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window,
+                                              const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,
+                                              struct firn_buffer *buffer, const struct firn_column_chunk **chunk,
+                                              struct firn_bytes *bytes);
+
+#endif
