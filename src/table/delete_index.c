@@ -39,9 +39,9 @@ struct partition_deletes {
     bool has_bounds; /* some wide delete has path bounds */
 };
 
-/* The deletes that name one data file. */
+/* The deletes that name one data file, by its bare path. */
 struct path_deletes {
-    const struct firn_manifest_entry *vector;
+    struct ranked_list vectors;
     struct ranked_list positions;
 };
 
@@ -103,6 +103,36 @@ struct firn_text firn_delete_file_scope(const struct firn_data_file *file)
     return firn_text_of_bytes(lower);
 }
 
+/* Length of "scheme://authority" or "scheme:" in front of an absolute path; 0 without. */
+static size_t authority_len(struct firn_text location)
+{
+    ptrdiff_t colon = firn_text_find(location, ':');
+    ptrdiff_t slash = firn_text_find(location, '/');
+    if (colon <= 0 || slash != colon + 1)
+        return 0;
+    if ((size_t)slash + 1 >= location.len || location.data[slash + 1] != '/')
+        return (size_t)slash;
+    ptrdiff_t end = firn_text_find(firn_text_from(location, (size_t)slash + 2), '/');
+    return end < 0 ? location.len : (size_t)slash + 2 + (size_t)end;
+}
+
+/* Writers and those who edited tables afterwards spell one file as "hdfs://host:1/x" here and "/x" there, and engines
+ * differ in whether that is one file. Where it decides if a delete may concern a file, firn says it may. */
+static struct firn_text bare_path(struct firn_text location)
+{
+    return firn_text_from(location, authority_len(location));
+}
+
+static bool same_bare_path(struct firn_text a, struct firn_text b)
+{
+    return firn_text_same(bare_path(a), bare_path(b));
+}
+
+static bool same_authority(struct firn_text a, struct firn_text b)
+{
+    return firn_text_same(firn_text_until(a, authority_len(a)), firn_text_until(b, authority_len(b)));
+}
+
 static bool has_path_bounds(const struct firn_data_file *del)
 {
     struct firn_bytes bound;
@@ -114,12 +144,17 @@ static bool has_path_bounds(const struct firn_data_file *del)
 static bool path_within_bounds(const struct firn_data_file *del, struct firn_text path)
 {
     struct firn_bytes bound;
-    if (firn_bound_map_find(&del->lower_bounds, DELETE_FILE_PATH_ID, &bound) &&
-        firn_text_compare(path, firn_text_of_bytes(bound)) < 0)
-        return false;
-    if (firn_bound_map_find(&del->upper_bounds, DELETE_FILE_PATH_ID, &bound) &&
-        firn_text_compare(path, firn_text_of_bytes(bound)) > 0)
-        return firn_text_starts(path, firn_text_of_bytes(bound));
+    struct firn_text limit;
+    if (firn_bound_map_find(&del->lower_bounds, DELETE_FILE_PATH_ID, &bound)) {
+        limit = firn_text_of_bytes(bound);
+        if (firn_text_compare(path, limit) < 0 && same_authority(path, limit))
+            return false;
+    }
+    if (firn_bound_map_find(&del->upper_bounds, DELETE_FILE_PATH_ID, &bound)) {
+        limit = firn_text_of_bytes(bound);
+        if (firn_text_compare(path, limit) > 0 && !firn_text_starts(path, limit) && same_authority(path, limit))
+            return false;
+    }
     return true;
 }
 
@@ -133,7 +168,7 @@ bool firn_delete_applies(const struct firn_metadata *metadata, const struct firn
         return false;
     struct firn_text scope = firn_delete_file_scope(&del->file);
     if (scope.len > 0)
-        return firn_text_same(scope, data->file.path);
+        return same_bare_path(scope, data->file.path);
     return path_within_bounds(&del->file, data->file.path);
 }
 
@@ -152,7 +187,7 @@ static firn_status find_or_add_partition(struct firn_op *op, struct firn_delete_
 
 static struct path_deletes *find_or_add_path(struct firn_op *op, struct firn_delete_index *index, struct firn_text path)
 {
-    struct firn_map_entry *found = firn_map_put_text(&index->paths, path);
+    struct firn_map_entry *found = firn_map_put_text(&index->paths, bare_path(path));
     if (!found->value.pointer)
         found->value.pointer = FIRN_NEW(op->arena, struct path_deletes);
     return found->value.pointer;
@@ -174,10 +209,13 @@ static firn_status add_position_delete(struct firn_op *op, struct firn_delete_in
         FIRN_PUSH(op->arena, &path->positions, ranked);
         return FIRN_OK;
     }
-    if (path->vector)
-        return firn_fail(op, FIRN_CORRUPT, "data file \"%.*s\" has two deletion vectors, in \"%.*s\" and \"%.*s\"",
-                         FIRN_FMT(scope), FIRN_FMT(path->vector->file.path), FIRN_FMT(file->path));
-    path->vector = ranked.del;
+    for (size_t i = 0; i < path->vectors.count; i++) {
+        const struct firn_data_file *other = &path->vectors.items[i].del->file;
+        if (firn_text_same(other->referenced_data_file, scope))
+            return firn_fail(op, FIRN_CORRUPT, "data file \"%.*s\" has two deletion vectors, in \"%.*s\" and \"%.*s\"",
+                             FIRN_FMT(scope), FIRN_FMT(other->path), FIRN_FMT(file->path));
+    }
+    FIRN_PUSH(op->arena, &path->vectors, ranked);
     return FIRN_OK;
 }
 
@@ -295,6 +333,15 @@ static struct firn_delete_list own_positions(struct firn_op *op, const struct pa
     return list;
 }
 
+/* The vector of the file as it is spelled, else one of the same bare path; NULL: none. */
+static const struct firn_manifest_entry **find_vector(struct path_deletes *path, struct firn_text data_path)
+{
+    for (size_t i = 0; i < path->vectors.count; i++)
+        if (firn_text_same(path->vectors.items[i].del->file.referenced_data_file, data_path))
+            return &path->vectors.items[i].del;
+    return path->vectors.count > 0 ? &path->vectors.items[0].del : NULL;
+}
+
 static firn_status check_vector(struct firn_op *op, const struct firn_manifest_entry *vector,
                                 const struct firn_manifest_entry *data)
 {
@@ -321,11 +368,12 @@ firn_status firn_delete_index_match(struct firn_op *op, struct firn_delete_index
     bool has_equality = partition && partition->equality.count > 0;
     out->equality = reaching(has_equality ? &partition->equality : &index->global, data->sequence_number);
 
-    struct firn_map_entry *found = firn_map_find_text(&index->paths, data->file.path);
+    struct firn_map_entry *found = firn_map_find_text(&index->paths, bare_path(data->file.path));
     struct path_deletes *path = found ? found->value.pointer : NULL;
-    if (path && path->vector) {
-        out->own = (struct firn_delete_list){ &path->vector, 1 };
-        return check_vector(op, path->vector, data);
+    const struct firn_manifest_entry **vector = path ? find_vector(path, data->file.path) : NULL;
+    if (vector) {
+        out->own = (struct firn_delete_list){ vector, 1 };
+        return check_vector(op, *vector, data);
     }
     if (path)
         out->own = own_positions(op, path, data);

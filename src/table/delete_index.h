@@ -40,7 +40,7 @@ FIRN_CHECKED firn_status firn_delete_index_match(struct firn_op *op, struct firn
                                                  const struct firn_manifest_entry *data, struct firn_delete_match *out);
 
 /* Whether a live delete entry applies to a data file entry (spec rules; no file is opened; position deletes without
- * path information count as applying). */
+ * path information count as applying, and so do those that spell the file with another scheme or authority). */
 bool firn_delete_applies(const struct firn_metadata *metadata, const struct firn_manifest_entry *del,
                          const struct firn_manifest_entry *data);
 /* A position delete that names exactly one data file: vector, referenced_data_file, or equal and complete path bounds.

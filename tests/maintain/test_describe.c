@@ -1,0 +1,174 @@
+/* firn describe over every table of the corpus, against what is known of each. */
+#include "support/corpus.h"
+
+#include "base/pool.h"
+#include "firn/describe.h"
+#include "store/store.h"
+#include "table/metadata.h"
+
+struct described {
+    struct firn_store *store;
+    struct firn_catalog *catalog;
+    struct firn_table table;
+};
+
+/* Opens a table of the corpus where it lies. */
+static struct described open_table(struct firn_op *op, struct firn_text root, const char *name, const json_t *expected)
+{
+    const char *below = json_string_value(json_object_get(expected, "table_root_in_copy"));
+    struct firn_text folder =
+        firn_text_format(op->arena, "%.*s/iceberg/%s%s%s", FIRN_FMT(root), name, below ? "/" : "", below ? below : "");
+    const char *recorded = json_string_value(json_object_get(expected, "recorded_location"));
+    struct firn_relocation relocations[] = {
+        { firn_text_of(recorded), folder },
+        { FIRN_TEXT("s3://original-bucket/warehouse/products"), folder },
+    };
+    struct firn_store_config config = { relocations, 1 };
+    struct described described = { 0 };
+    struct firn_text metadata_file = firn_text_format(op->arena, "%.*s/%s", FIRN_FMT(folder),
+                                                      json_string_value(json_object_get(expected, "metadata_file")));
+    CHECK_OK(op, firn_store_open(op, &config, &described.store));
+    CHECK_OK(op, firn_table_open_location(op, described.store, metadata_file, &described.catalog, &described.table));
+    return described;
+}
+
+static void close_table(struct described *described)
+{
+    firn_catalog_close(described->catalog);
+    firn_store_close(described->store);
+}
+
+/* Members of EXPECTED.json that describe gives under the same name. */
+static const char *const same_keys[] = {
+    "format_version",
+    "table_uuid",
+    "current_snapshot_id",
+    "snapshots",
+    "live_manifests",
+    "live_data_files",
+    "live_position_delete_files",
+    "live_equality_delete_files",
+    "live_deletion_vectors",
+    "live_data_records",
+    "file_formats",
+};
+
+static void check_same(const char *name, const char *key, const json_t *expected, const json_t *got)
+{
+    char *wanted_text = json_dumps(expected, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    char *got_text = json_dumps(got, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    CHECK(strcmp(wanted_text ? wanted_text : "?", got_text ? got_text : "?") == 0, "%s: %s is %s, wanted %s", name, key,
+          got_text, wanted_text);
+    free(wanted_text);
+    free(got_text);
+}
+
+static void check_table(struct firn_op *op, const char *name, const json_t *expected, const json_t *got)
+{
+    for (size_t i = 0; i < sizeof same_keys / sizeof *same_keys; i++) {
+        const json_t *wanted = json_object_get(expected, same_keys[i]);
+        if (wanted && !json_is_null(wanted))
+            check_same(name, same_keys[i], wanted, json_object_get(got, same_keys[i]));
+    }
+    const json_t *rows = json_object_get(got, "live_rows");
+    if (json_is_integer(rows))
+        check_same(name, "live_rows", json_object_get(expected, "live_rows"), rows);
+    else
+        CHECK(json_is_null(rows) && json_object_get(got, "live_rows_unknown_because"), "%s: no live_rows", name);
+    (void)op;
+}
+
+static void tables_are_what_is_known_of_them(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    const char *name;
+    json_t *expected;
+    struct firn_pool *pool;
+    int counted = 0;
+    CORPUS_OR_SKIP(root);
+    CHECK_OK(op, firn_pool_open(op, 2, &pool));
+    json_object_foreach(corpus_expected(op, root, "iceberg"), name, expected)
+    {
+        struct described described = open_table(op, root, name, expected);
+        struct firn_describe_options options = { .snapshot_id = FIRN_NO_SNAPSHOT, .count = true };
+        json_t *got;
+        firn_status status = firn_table_describe(op, pool, &described.table, options, &got);
+        CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
+        check_table(op, name, expected, got);
+        counted += json_is_integer(json_object_get(got, "live_rows"));
+        close_table(&described);
+    }
+    firn_pool_close(pool);
+    CHECK(counted >= 60, "only %d tables could be counted", counted);
+}
+
+static int64_t id_of(const char *text)
+{
+    return (int64_t)strtoull(text, NULL, 10);
+}
+
+static void check_snapshot(struct firn_op *op, const char *name, struct described *described, const json_t *expected)
+{
+    static const struct {
+        const char *expected, *got;
+    } keys[] = {
+        { "data_files", "live_data_files" },
+        { "position_delete_files", "live_position_delete_files" },
+        { "deletion_vectors", "live_deletion_vectors" },
+        { "equality_delete_files", "live_equality_delete_files" },
+        { "data_records", "live_data_records" },
+    };
+    struct firn_describe_options options = { .snapshot_id =
+                                                 id_of(json_string_value(json_object_get(expected, "snapshot_id"))) };
+    json_t *got;
+    firn_status status = firn_table_describe(op, NULL, &described->table, options, &got);
+    CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_object_get(expected, keys[i].expected))
+            check_same(name, keys[i].got, json_object_get(expected, keys[i].expected),
+                       json_object_get(got, keys[i].got));
+}
+
+static void every_snapshot_can_be_described(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    const char *name;
+    json_t *expected, *snapshot;
+    size_t at;
+    CORPUS_OR_SKIP(root);
+    json_object_foreach(corpus_expected(op, root, "iceberg"), name, expected)
+    {
+        if (!json_object_get(expected, "per_snapshot"))
+            continue;
+        struct described described = open_table(op, root, name, expected);
+        json_array_foreach(json_object_get(expected, "per_snapshot"), at, snapshot)
+            check_snapshot(op, name, &described, snapshot);
+        close_table(&described);
+    }
+}
+
+static void unknown_snapshots_are_not_found(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    CORPUS_OR_SKIP(root);
+    json_t *expected = json_object_get(corpus_expected(op, root, "iceberg"), "duckdb_uuid");
+    struct described described = open_table(op, root, "duckdb_uuid", expected);
+    json_t *got;
+    CHECK_STATUS(
+        op, FIRN_NOT_FOUND,
+        firn_table_describe(op, NULL, &described.table, (struct firn_describe_options){ .snapshot_id = 12 }, &got));
+    close_table(&described);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(tables_are_what_is_known_of_them),
+        TEST(every_snapshot_can_be_described),
+        TEST(unknown_snapshots_are_not_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,439 @@
+/* Planning of rewrite_data_files over files that exist only as manifest entries: what is chosen, how it is packed. */
+#include "maintain/plan_fixture.h"
+
+enum { OPTIONS_MAX = 8, FILES_MAX = 24, GROUPS_MAX = 6 };
+
+struct option {
+    const char *key, *value;
+};
+
+static size_t to_properties(const struct option *options, struct firn_property *out)
+{
+    size_t count = 0;
+    while (count < OPTIONS_MAX && options[count].key) {
+        out[count] = (struct firn_property){ firn_text_of(options[count].key), firn_text_of(options[count].value) };
+        count++;
+    }
+    return count;
+}
+
+static firn_status parse_options(struct firn_op *op, const struct option *options, const char *strategy,
+                                 const char *sort_order, struct firn_rewrite_options *out)
+{
+    struct sim_table table = { 0 };
+    struct firn_property properties[OPTIONS_MAX];
+    struct firn_rewrite_data_files_args args = {
+        .strategy = firn_text_of(strategy),
+        .sort_order = firn_text_of(sort_order),
+        .options = properties,
+        .option_count = to_properties(options, properties),
+    };
+    return firn_rewrite_options_parse(op, sim_metadata(op, &table), &args, out);
+}
+
+static void defaults_are_the_references(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_options options;
+    CHECK_OK(op, parse_options(op, (struct option[OPTIONS_MAX]){ 0 }, NULL, NULL, &options));
+    assert_int_equal(options.target_file_bytes, 536870912);
+    assert_int_equal(options.file_bytes_min, 402653184);
+    assert_int_equal(options.file_bytes_max, 966367641);
+    assert_int_equal(firn_rewrite_write_max(&options), 751619276);
+    assert_int_equal(options.input_files_min, 5);
+    assert_int_equal(options.group_bytes_max, INT64_C(107374182400));
+    assert_int_equal(options.failed_commits_max, 10);
+    assert_true(options.use_starting_sequence_number);
+}
+
+static void options_are_checked(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        struct option options[OPTIONS_MAX];
+        const char *strategy, *sort_order;
+        firn_status status;
+        const char *says;
+    } cases[] = {
+        { { { "target-file-size-bytes", "0" } }, NULL, NULL, FIRN_USAGE, "at least 1" },
+        { { { "target-file-size-bytes", "12x" } }, NULL, NULL, FIRN_USAGE, "not a whole number" },
+        { { { "min-file-size-bytes", "-1" } }, NULL, NULL, FIRN_USAGE, "at least 0" },
+        { { { "target-file-size-bytes", "100" }, { "min-file-size-bytes", "100" } },
+          NULL,
+          NULL,
+          FIRN_USAGE,
+          "not below target" },
+        { { { "target-file-size-bytes", "100" }, { "max-file-size-bytes", "100" } },
+          NULL,
+          NULL,
+          FIRN_USAGE,
+          "not above target" },
+        { { { "min-input-files", "0" } }, NULL, NULL, FIRN_USAGE, "at least 1" },
+        { { { "min-input-files", "2147483648" } }, NULL, NULL, FIRN_USAGE, "at most 2147483647" },
+        { { { "max-file-group-size-bytes", "0" } }, NULL, NULL, FIRN_USAGE, "at least 1" },
+        { { { "max-file-group-input-files", "0" } }, NULL, NULL, FIRN_USAGE, "at least 1" },
+        { { { "delete-file-threshold", "-1" } }, NULL, NULL, FIRN_USAGE, "at least 0" },
+        { { { "delete-ratio-threshold", "0" } }, NULL, NULL, FIRN_USAGE, "above 0" },
+        { { { "delete-ratio-threshold", "1.01" } }, NULL, NULL, FIRN_USAGE, "at most 1" },
+        { { { "delete-ratio-threshold", "nan" } }, NULL, NULL, FIRN_USAGE, "delete-ratio-threshold" },
+        { { { "max-files-to-rewrite", "0" } }, NULL, NULL, FIRN_USAGE, "at least 1" },
+        { { { "max-concurrent-file-group-rewrites", "0" } }, NULL, NULL, FIRN_USAGE, "at least 1" },
+        { { { "partial-progress.enabled", "true" }, { "partial-progress.max-commits", "0" } },
+          NULL,
+          NULL,
+          FIRN_USAGE,
+          "max-commits" },
+        { { { "partial-progress.max-commits", "0" } }, NULL, NULL, FIRN_OK, NULL },
+        { { { "output-spec-id", "7" } }, NULL, NULL, FIRN_USAGE, "no such partition spec" },
+        { { { "output-spec-id", "1" } }, NULL, NULL, FIRN_OK, NULL },
+        { { { "rewrite-job-order", "smallest" } }, NULL, NULL, FIRN_USAGE, "bytes-asc" },
+        { { { "rewrite-job-order", "Bytes-DESC" } }, NULL, NULL, FIRN_OK, NULL },
+        { { { "one", "1" }, { "min-input-files", "x" }, { "two", "2" } }, NULL, NULL, FIRN_USAGE, "one, two" },
+        { { { "compression-factor", "1.5" } }, "binpack", NULL, FIRN_USAGE, "compression-factor" },
+        { { { NULL, NULL } }, "zigzag", NULL, FIRN_USAGE, "not binpack or sort" },
+        { { { NULL, NULL } }, "binpack", "id", FIRN_USAGE, "takes no sort order" },
+        { { { NULL, NULL } }, "SORT", NULL, FIRN_UNSUPPORTED, "not there yet" },
+        { { { NULL, NULL } }, NULL, "zorder(a, b)", FIRN_UNSUPPORTED, "not there yet" },
+        { { { NULL, NULL } }, "BinPack", NULL, FIRN_OK, NULL },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_rewrite_options options;
+        firn_status status = parse_options(op, cases[i].options, cases[i].strategy, cases[i].sort_order, &options);
+        CHECK(status == cases[i].status, "case %zu: %s", i, op->error.text);
+        CHECK(!cases[i].says || strstr(op->error.text, cases[i].says), "case %zu: %s", i, op->error.text);
+    }
+}
+
+static void output_sizes_are_the_references(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        int64_t mebibytes, files, split_bytes; /* split_bytes 0: not stated */
+    } cases[] = {
+        { 0, 1, 512 * MEBIBYTE },
+        { 500, 1, 512 * MEBIBYTE },
+        { 512, 1, 512 * MEBIBYTE + 5120 },
+        { 550, 1, 550 * MEBIBYTE + 5120 },
+        { 600, 2, 512 * MEBIBYTE },
+        { 1000, 2, 512 * MEBIBYTE },
+        { 2611, 5, 0 }, /* 5.1 times the target */
+    };
+    struct firn_rewrite_options options;
+    CHECK_OK(op, parse_options(op, (struct option[OPTIONS_MAX]){ 0 }, NULL, NULL, &options));
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        int64_t bytes = cases[i].mebibytes * MEBIBYTE;
+        CHECK(firn_rewrite_expected_files(&options, bytes) == cases[i].files, "%" PRId64 " MiB", cases[i].mebibytes);
+        CHECK(!cases[i].split_bytes || firn_rewrite_split_bytes(&options, bytes) == cases[i].split_bytes,
+              "%" PRId64 " MiB", cases[i].mebibytes);
+    }
+}
+
+/* Sizes are in units of 1 MiB, so that the 5 KiB of slack in split sizes stays small beside them. */
+struct choice {
+    const char *name;
+    struct option options[OPTIONS_MAX];
+    struct sim_file files[FILES_MAX];
+    struct {
+        uint32_t files;
+        int64_t outputs;
+    } groups[GROUPS_MAX];
+    uint32_t left_alone;
+};
+
+#define M *MEBIBYTE
+
+static const struct choice choices[] = {
+    { "five small files become one",
+      { { NULL, NULL } },
+      { { 1 M }, { 2 M }, { 3 M }, { 4 M }, { 5 M } },
+      { { 5, 1 } },
+      0 },
+    { "four small files are too few", { { NULL, NULL } }, { { 1 M }, { 2 M }, { 3 M }, { 4 M } }, { { 0 } }, 0 },
+    { "two files over the target that cannot get fewer (R7)",
+      { { "target-file-size-bytes", "314572800" } },
+      { { 220 M }, { 220 M } },
+      { { 0 } },
+      0 },
+    { "three files of fine size (R7)",
+      { { "target-file-size-bytes", "134217728" } },
+      { { 120 M }, { 120 M }, { 120 M } },
+      { { 0 } },
+      0 },
+    { "200 and 250 for a target of 300 (R7)",
+      { { "target-file-size-bytes", "314572800" } },
+      { { 200 M }, { 250 M } },
+      { { 0 } },
+      0 },
+    { "five files of 0.6 targets do not pair up",
+      { { "target-file-size-bytes", "104857600" } },
+      { { 60 M }, { 60 M }, { 60 M }, { 60 M }, { 60 M } },
+      { { 0 } },
+      0 },
+    { "three files become two",
+      { { "target-file-size-bytes", "104857600" } },
+      { { 70 M }, { 40 M }, { 50 M } },
+      { { 3, 2 } },
+      0 },
+    { "min-input-files 2", { { "min-input-files", "2" } }, { { 1 M }, { 2 M } }, { { 2, 1 } }, 0 },
+    { "a single small file is never enough", { { "min-input-files", "1" } }, { { 1 M } }, { { 0 } }, 0 },
+    { "a large file is cut", { { "target-file-size-bytes", "104857600" } }, { { 300 M, 50 M } }, { { 1, 3 } }, 0 },
+    { "a file between target and max stays",
+      { { "target-file-size-bytes", "104857600" } },
+      { { 170 M, 50 M } },
+      { { 0 } },
+      0 },
+    { "rewrite-all takes what is fine",
+      { { "rewrite-all", "true" } },
+      { { 500 M }, { 1 M, 0, 1 } },
+      { { 1, 1 }, { 1, 1 } },
+      0 },
+    { "partitions are not mixed",
+      { { NULL, NULL } },
+      { { 1 M }, { 1 M }, { 1 M, 0, 7 }, { 1 M }, { 1 M }, { 1 M }, { 1 M, 0, 7 } },
+      { { 5, 1 } },
+      0 },
+    { "equal tuples of different specs are not mixed (R8)",
+      { { NULL, NULL } },
+      { { 1 M }, { 1 M }, { 1 M }, { 1 M, 0, 0, 1 }, { 1 M, 0, 0, 1 }, { 1 M, 0, 0, 1 } },
+      { { 0 } },
+      0 },
+    { "files of an old spec move even when they do not get fewer",
+      { { "target-file-size-bytes", "104857600" } },
+      { { 70 M, 0, 0, 1 }, { 70 M, 0, 0, 1 } },
+      { { 2, 2 } },
+      0 },
+    { "files with deletes are left alone, and the rest judged without them",
+      { { NULL, NULL } },
+      { { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M },
+        { .bytes = 1 M, .delete_count = 2 },
+        { .bytes = 500 M, .delete_count = 1 } },
+      { { 0 } },
+      1 },
+    { "ORC, encrypted and deleted-from files do not keep others back",
+      { { NULL, NULL } },
+      { { .bytes = 1 M, .format = FIRN_FILE_ORC },
+        { 1 M },
+        { 1 M },
+        { .bytes = 1 M, .is_encrypted = true },
+        { 1 M },
+        { 1 M },
+        { .bytes = 1 M, .delete_count = 1 },
+        { 1 M } },
+      { { 5, 1 } },
+      3 },
+    { "delete-file-threshold makes a fine file qualify",
+      { { "delete-file-threshold", "2" } },
+      { { .bytes = 500 M, .delete_count = 2 }, { .bytes = 500 M, .delete_count = 1 } },
+      { { 0 } },
+      1 },
+    { "max-file-group-size-bytes closes groups",
+      { { "max-file-group-size-bytes", "5242880" } },
+      { { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M } },
+      { { 5, 1 }, { 5, 1 } },
+      0 },
+    { "max-file-group-input-files closes groups",
+      { { "max-file-group-input-files", "2" }, { "min-input-files", "2" } },
+      { { 1 M }, { 2 M }, { 3 M }, { 4 M }, { 5 M } },
+      { { 2, 1 }, { 2, 1 } },
+      0 },
+    { "max-files-to-rewrite cuts the last group",
+      { { "max-files-to-rewrite", "8" } },
+      { { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 } },
+      { { 5, 1 }, { 3, 1 } },
+      0 },
+    { "max-files-to-rewrite does not cut down to what gains nothing",
+      { { "max-files-to-rewrite", "6" } },
+      { { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 },
+        { 1 M, 0, 7 } },
+      { { 5, 1 } },
+      0 },
+    { "files-desc",
+      { { "rewrite-job-order", "files-desc" }, { "min-input-files", "2" } },
+      { { 9 M }, { 9 M }, { 1 M, 0, 7 }, { 1 M, 0, 7 }, { 1 M, 0, 7 } },
+      { { 3, 1 }, { 2, 1 } },
+      0 },
+    { "bytes-asc",
+      { { "rewrite-job-order", "bytes-asc" }, { "min-input-files", "2" } },
+      { { 9 M }, { 9 M }, { 1 M, 0, 7 }, { 1 M, 0, 7 }, { 1 M, 0, 7 } },
+      { { 3, 1 }, { 2, 1 } },
+      0 },
+    { "plan order",
+      { { "min-input-files", "2" } },
+      { { 9 M }, { 1 M, 0, 7 }, { 9 M }, { 1 M, 0, 7 }, { 1 M, 0, 7 } },
+      { { 2, 1 }, { 3, 1 } },
+      0 },
+};
+
+static void check_choice(struct firn_op *op, const struct choice *choice)
+{
+    struct firn_property properties[OPTIONS_MAX];
+    size_t option_count = to_properties(choice->options, properties);
+    struct sim_table table = { 0 };
+    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    for (size_t i = 0; i < FILES_MAX && choice->files[i].bytes > 0; i++)
+        FIRN_PUSH(op->arena, &table.files, choice->files[i]);
+    const struct firn_rewrite_plan *plan = sim_plan(op, &table, properties, option_count);
+    uint32_t expected = 0;
+    while (expected < GROUPS_MAX && choice->groups[expected].files > 0)
+        expected++;
+    CHECK(plan->group_count == expected, "%s: %u groups, wanted %u", choice->name, plan->group_count, expected);
+    for (uint32_t i = 0; i < expected; i++) {
+        CHECK(plan->groups[i]->file_count == choice->groups[i].files, "%s: group %u of %u files", choice->name, i,
+              plan->groups[i]->file_count);
+        CHECK(plan->groups[i]->output_count == choice->groups[i].outputs, "%s: group %u gives %" PRId64, choice->name,
+              i, plan->groups[i]->output_count);
+    }
+    CHECK(plan->left_alone_count == choice->left_alone, "%s: %u left alone", choice->name, plan->left_alone_count);
+}
+
+static void files_are_chosen_as_the_rules_say(void **state)
+{
+    for (size_t i = 0; i < FIRN_COUNT_OF(choices); i++)
+        check_choice(test_op(state), &choices[i]);
+}
+
+/* Every file of the snapshot stands in the plan once, with a reason. */
+static void every_file_has_a_reason(void **state)
+{
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(choices); i++) {
+        struct firn_property properties[OPTIONS_MAX];
+        size_t option_count = to_properties(choices[i].options, properties);
+        struct sim_table table = { 0 };
+        FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+        for (size_t j = 0; j < FILES_MAX && choices[i].files[j].bytes > 0; j++)
+            FIRN_PUSH(op->arena, &table.files, choices[i].files[j]);
+        json_t *json = firn_rewrite_plan_json(op, sim_plan(op, &table, properties, option_count));
+        json_t *group, *file, *skipped = json_object_get(json, "skipped");
+        size_t count = json_array_size(skipped), at, inner;
+        json_array_foreach(skipped, at, file)
+            CHECK(json_string_length(json_object_get(file, "reason")) > 10, "%s: file %zu", choices[i].name, at);
+        json_array_foreach(json_object_get(json, "groups"), at, group)
+        {
+            json_array_foreach(json_object_get(group, "files"), inner, file)
+                CHECK(strstr(json_string_value(json_object_get(file, "reason")), "chosen"), "%s", choices[i].name);
+            count += inner;
+        }
+        CHECK(count == table.files.count, "%s: %zu files explained", choices[i].name, count);
+    }
+}
+
+/* The pieces of a group's bins cover each input once, from its first byte to its last (R2). */
+static void check_cover(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    for (uint32_t input = 0; input < group->file_count; input++) {
+        int64_t file_bytes = plan->files[group->files[input]].scan->entry->file.file_bytes;
+        int64_t covered = 0, last = 0;
+        for (uint32_t i = 0; i < group->bin_count; i++)
+            for (uint32_t j = 0; j < group->bins[i].piece_count; j++) {
+                const struct firn_rewrite_piece *piece = &group->bins[i].pieces[j];
+                if (piece->input != input)
+                    continue;
+                covered += (int64_t)piece->length;
+                last = FIRN_MAX(last, (int64_t)(piece->offset + piece->length));
+            }
+        CHECK(covered == file_bytes && last == file_bytes, "input %u: %" PRId64 " of %" PRId64 " bytes", input, covered,
+              file_bytes);
+    }
+}
+
+static void pieces_cover_their_files(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_property options[] = { { FIRN_TEXT_INIT("target-file-size-bytes"), FIRN_TEXT_INIT("10485760") } };
+    struct sim_table table = { 0 };
+    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    for (int i = 0; i < 40; i++)
+        FIRN_PUSH(op->arena, &table.files,
+                  ((struct sim_file){ .bytes = (1 + i * 7 % 30) * MEBIBYTE + i,
+                                      .row_group_bytes = i % 3 ? (1 + i % 5) * MEBIBYTE : 0,
+                                      .has_no_offsets = i % 4 == 0 }));
+    const struct firn_rewrite_plan *plan = sim_plan(op, &table, options, 1);
+    assert_int_equal(plan->group_count, 1);
+    check_cover(plan, plan->groups[0]);
+    for (uint32_t i = 0; i < plan->groups[0]->bin_count; i++)
+        assert_true(plan->groups[0]->bin_bytes[i] > 0);
+}
+
+/* First fit over ten open bins; the heaviest closes when an eleventh opens. */
+static void bins_close_heaviest_first(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_property options[] = { { FIRN_TEXT_INIT("target-file-size-bytes"), FIRN_TEXT_INIT("104857600") } };
+    struct sim_table table = { 0 };
+    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    /* Twelve files of more than half a bin, the fourth the heaviest, then one that fits into the first that is open. */
+    for (int i = 0; i < 12; i++)
+        FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = i == 3 ? 74 M : 70 M }));
+    FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 26 M }));
+    const struct firn_rewrite_plan *plan = sim_plan(op, &table, options, 1);
+    assert_int_equal(plan->group_count, 1);
+    const struct firn_planned_group *group = plan->groups[0];
+    assert_int_equal(group->bin_count, 12);
+    assert_int_equal(group->bins[0].pieces[0].input, 3); /* closed first, at the eleventh bin */
+    assert_int_equal(group->bins[1].pieces[0].input, 0); /* closed next, the first of equals */
+    assert_int_equal(group->bins[2].piece_count, 2);     /* the last file went to the first bin still open */
+    assert_int_equal(group->bins[2].pieces[0].input, 1);
+    assert_int_equal(group->bins[2].pieces[1].input, 12);
+}
+
+static void adjacent_pieces_become_one(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct sim_table table = { 0 };
+    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    for (int i = 0; i < 5; i++)
+        FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 10 M, .row_group_bytes = 1 M }));
+    const struct firn_rewrite_plan *plan = sim_plan(op, &table, NULL, 0);
+    assert_int_equal(plan->group_count, 1);
+    assert_int_equal(plan->groups[0]->bin_count, 1);
+    assert_int_equal(plan->groups[0]->bins[0].piece_count, 5);
+}
+
+static void absurd_cuts_are_refused(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_plan plan = { 0 };
+    struct firn_scan_file scan = { 0 };
+    struct firn_planned_file file = { .scan = &scan };
+    uint32_t index = 0;
+    struct firn_planned_group group = { .files = &index, .file_count = 1, .bytes = INT64_C(1) << 60 };
+    struct firn_manifest_entry entry = { .file = { .file_bytes = INT64_C(1) << 60 } };
+    CHECK_OK(op, parse_options(op, (struct option[OPTIONS_MAX]){ { "target-file-size-bytes", "8" } }, NULL, NULL,
+                               &plan.options));
+    scan.entry = &entry;
+    plan.files = &file;
+    CHECK_STATUS(op, FIRN_LIMIT, firn_rewrite_plan_bins(op, &plan, &group));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(defaults_are_the_references),     TEST(options_are_checked),
+        TEST(output_sizes_are_the_references), TEST(files_are_chosen_as_the_rules_say),
+        TEST(every_file_has_a_reason),         TEST(pieces_cover_their_files),
+        TEST(bins_close_heaviest_first),       TEST(adjacent_pieces_become_one),
+        TEST(absurd_cuts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
