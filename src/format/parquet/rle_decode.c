@@ -10,7 +10,7 @@ struct run {
     uint64_t count;
     uint32_t value;
     bool is_packed;
-    struct firn_bytes packed;
+    struct firn_bytes packed; /* from its first value to the end of all data: unpacking is faster with room behind */
 };
 
 static uint32_t take_value(struct firn_cursor *in, unsigned width)
@@ -35,7 +35,8 @@ static struct run take_run(struct firn_cursor *in, unsigned width, size_t wanted
         run.count = FIRN_MIN(groups, wanted / 8 + 1) * 8;
         /* The last run may be cut short where its padding would begin. */
         uint64_t packed_bytes = FIRN_MIN(groups > UINT32_MAX ? UINT64_MAX : groups * width, firn_cursor_left(in));
-        run.packed = firn_take_bytes(in, packed_bytes);
+        run.packed = (struct firn_bytes){ in->at, firn_cursor_left(in) };
+        firn_take_bytes(in, packed_bytes);
         if (firn_packed_bytes(FIRN_MIN(run.count, wanted), width) > packed_bytes)
             firn_cursor_fail(in, "ends within a packed run");
     }
