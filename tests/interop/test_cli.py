@@ -1,0 +1,148 @@
+"""The command line as people and programs meet it."""
+import json
+import re
+
+import pytest
+
+from checks import metadata_of
+from firn import OK, USAGE
+from iceberg_files import live_files
+from lake import full_name
+from tables import EVENTS, append_events
+
+COMMANDS = ["rewrite-data-files", "describe", "inspect", "demo"]
+
+
+@pytest.fixture
+def table(lake, namespace):
+    identifier = f"{namespace}.t"
+    append_events(lake.catalog.create_table(identifier, EVENTS))
+    return identifier
+
+
+def test_help_names_every_command(firn):
+    text = firn("--help").out
+    for command in COMMANDS:
+        assert command in text
+    assert firn("help").out == text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(firn, command):
+    text = firn("help", command).out
+    assert command in text and text.count("\n") > 5
+    assert firn(command, "--help").out == text
+
+
+def test_version(firn):
+    assert re.search(r"\d+\.\d+\.\d+", firn("--version").out)
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["no-such-command"], "no-such-command"),
+    (["describe"], "TABLE"),
+    (["--no-such-option", "describe", "t"], "--no-such-option"),
+    (["rewrite-data-files", "TABLE", "--no-such-option"], "--no-such-option"),
+    (["rewrite-data-files", "TABLE", "--option"], "--option"),
+    (["rewrite-data-files", "TABLE", "--option", "novalue"], "novalue"),
+    (["rewrite-data-files", "TABLE", "--option", "min-input-files=many"], "min-input-files"),
+    (["rewrite-data-files", "TABLE", "--option", "min-input-files=0"], "min-input-files"),
+    (["rewrite-data-files", "TABLE", "--option", "target-file-size-bytes=-5"], "target-file-size-bytes"),
+    (["rewrite-data-files", "TABLE", "--option", "min-file-size-bytes=10", "--option", "target-file-size-bytes=5"], "min-file-size-bytes"),
+    (["rewrite-data-files", "TABLE", "--option", "rewrite-job-order=sideways"], "sideways"),
+    (["rewrite-data-files", "TABLE", "--option", "output-spec-id=99"], "99"),
+    (["rewrite-data-files", "TABLE", "--strategy", "shuffle"], "shuffle"),
+    (["rewrite-data-files", "TABLE", "--where", "nocolumn = 1"], "nocolumn"),
+    (["rewrite-data-files", "TABLE", "--where", "id ="], "id ="),
+    (["rewrite-data-files", "TABLE", "--where", "id = 'text'"], "text"),
+    (["--memory", "lots", "describe", "TABLE"], "lots"),
+    (["--output", "xml", "describe", "TABLE"], "xml"),
+])
+def test_wrong_usage(firn, table, arguments, word):
+    run = firn(*[full_name(table) if argument == "TABLE" else argument for argument in arguments], status=USAGE)
+    assert word in run.err
+    assert run.out == ""
+
+
+def test_all_unknown_options_in_one_error(firn, table):
+    run = firn("rewrite-data-files", full_name(table), "--option", "one=1", "--option", "two=2", "--option", "min-input-files=3", status=USAGE)
+    assert "one" in run.err and "two" in run.err and "min-input-files" not in run.err
+
+
+def test_dry_run_prints_the_plan_and_changes_nothing(firn, lake, table):
+    before = lake.load(table).metadata_location
+    plan = firn("--output", "json", "rewrite-data-files", full_name(table), "--dry-run").json
+    assert lake.load(table).metadata_location == before
+    files = live_files(metadata_of(lake.load(table)))
+    listed = [file for group in plan["groups"] for file in group["files"]] + plan["skipped"]
+    assert len(listed) == len(files)
+    assert all(file["reason"] for file in listed)
+    assert {"bytes_read", "bytes_written", "seconds"} <= set(plan["estimate"])
+    text = firn("rewrite-data-files", full_name(table), "--dry-run").out
+    assert text and not text.lstrip().startswith("{")
+
+
+def test_report(firn, lake, table):
+    run = firn("--output", "json", "rewrite-data-files", full_name(table))
+    report = run.json
+    assert report["rewritten_data_files_count"] == 5
+    assert report["added_data_files_count"] == 1
+    assert report["failed_data_files_count"] == report["removed_delete_files_count"] == 0
+    files = [file for file in live_files(metadata_of(lake.load(table)), snapshot_id=None)]
+    assert len(files) == 1
+    text = firn("rewrite-data-files", full_name(table)).out
+    assert "rewritten" in text and not text.lstrip().startswith("{")
+
+
+def test_quiet_says_nothing_on_stderr(firn, table):
+    assert firn("--quiet", "rewrite-data-files", full_name(table)).err == ""
+
+
+def test_progress_without_a_terminal_is_lines(firn, table):
+    run = firn("rewrite-data-files", full_name(table))
+    assert "\r" not in run.err and "\x1b" not in run.err
+
+
+def test_default_catalog_and_options_after_the_table(firn, table):
+    name = table  # namespace.table, in the only catalog there is
+    assert firn("--output", "json", "describe", name).json["live_data_files"] == 5
+    assert firn("describe", name, "--output", "json", status=(OK, USAGE)).status in (OK, USAGE)
+
+
+def test_describe(firn, lake, table):
+    found = firn.describe(full_name(table), "--count")
+    loaded = lake.load(table)
+    assert found["format_version"] == 2
+    assert found["current_snapshot_id"] == str(loaded.current_snapshot().snapshot_id)
+    assert found["snapshots"] == 5
+    assert found["live_rows"] == found["live_data_records"] == 300
+    first = loaded.metadata.snapshots[0].snapshot_id
+    assert firn.describe(full_name(table), "--snapshot-id", str(first))["live_data_files"] == 1
+    assert "PARQUET" in {name.upper() for name in found["file_formats"]}
+
+
+def test_inspect_each_kind(firn, lake, table):
+    metadata = metadata_of(lake.load(table))
+    data = live_files(metadata)[0]["path"]
+    found = firn("--output", "json", "inspect", data, "--values", "--pages").json
+    assert found["rows"] == 60
+    assert {column["name"] for column in found["columns"]} == {"id", "at", "kind", "amount"}
+    manifest_list = metadata["snapshots"][-1]["manifest-list"].removeprefix("file://")
+    found = firn("--output", "json", "inspect", manifest_list).json
+    assert found["format"].upper() == "AVRO" and found["rows"] == 5
+
+
+def test_demo(firn, tmp_path):
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    run = firn("demo", str(tmp_path / "demo"), timeout=300)
+    assert "firn " in run.out, "the demo names the next command to try"
+    database = next((tmp_path / "demo").rglob("*.db"))
+    catalog = SqlCatalog("demo", uri=f"sqlite:///{database}")
+    tables = [name for namespace in catalog.list_namespaces() for name in catalog.list_tables(namespace)]
+    assert tables
+    assert catalog.load_table(tables[0]).scan().to_arrow().num_rows > 0
+
+
+def test_json_is_one_document(firn, table):
+    json.loads(firn("--output", "json", "describe", full_name(table)).out)
