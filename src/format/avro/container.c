@@ -20,6 +20,14 @@ static const struct {
     { "zstandard", FIRN_CODEC_ZSTD },
 };
 
+const char *firn_avro_codec_name(enum firn_codec codec)
+{
+    for (size_t i = 0; i < FIRN_COUNT_OF(codecs); i++)
+        if (codecs[i].codec == codec)
+            return codecs[i].name;
+    return "null";
+}
+
 static struct firn_bytes take_prefixed(struct firn_cursor *in)
 {
     int64_t len = firn_take_zigzag64(in);

@@ -10,6 +10,9 @@
 /* No block, decompressed, may be larger. */
 #define FIRN_AVRO_BLOCK_BYTES_MAX (UINT64_C(1) << 30)
 
+/* As the header spells it: "null", "deflate", "snappy", "zstandard". */
+const char *firn_avro_codec_name(enum firn_codec codec);
+
 /* One key of the file's metadata. */
 struct firn_avro_property {
     struct firn_text key;

@@ -21,20 +21,6 @@ struct firn_avro_writer {
     uint8_t sync[FIRN_AVRO_SYNC_BYTES];
 };
 
-static const char *codec_name(enum firn_codec codec)
-{
-    switch (codec) {
-    case FIRN_CODEC_DEFLATE:
-        return "deflate";
-    case FIRN_CODEC_SNAPPY:
-        return "snappy";
-    case FIRN_CODEC_ZSTD:
-        return "zstandard";
-    default:
-        return "null";
-    }
-}
-
 static firn_status send(struct firn_op *op, struct firn_avro_writer *writer, const struct firn_buffer *bytes)
 {
     writer->written_bytes += bytes->len;
@@ -58,7 +44,8 @@ static firn_status write_header(struct firn_op *op, struct firn_avro_writer *wri
     firn_avro_put_raw(&encoder, magic, sizeof magic);
     firn_avro_put_long(&encoder, (int64_t)config->property_count + 2);
     put_property(&encoder, FIRN_TEXT("avro.schema"), firn_bytes_of_text(text));
-    put_property(&encoder, FIRN_TEXT("avro.codec"), firn_bytes_of_text(firn_text_of(codec_name(config->codec))));
+    put_property(&encoder, FIRN_TEXT("avro.codec"),
+                 firn_bytes_of_text(firn_text_of(firn_avro_codec_name(config->codec))));
     for (uint32_t i = 0; i < config->property_count; i++)
         put_property(&encoder, config->properties[i].key, config->properties[i].value);
     firn_avro_put_long(&encoder, 0);
