@@ -35,6 +35,8 @@ FIRN_CHECKED firn_status firn_transform_apply(struct firn_op *op, const struct f
                                               struct firn_value *out);
 /* The murmur3 (x86, 32 bit, seed 0) hash that bucket uses, before the modulo. */
 int32_t firn_bucket_hash(const struct firn_type *type, const struct firn_value *value);
+/* The first `count` code points of UTF-8; broken text is cut at any byte that begins one. */
+struct firn_bytes firn_first_code_points(struct firn_bytes text, int32_t count);
 /* murmur3_32 over bytes, seed 0. */
 uint32_t firn_murmur3_32(struct firn_bytes bytes);
 /* The result as it stands in a path or for people: "2017-11", "7", "null" (not URL-encoded). */

@@ -158,17 +158,16 @@ int32_t firn_bucket_hash(const struct firn_type *type, const struct firn_value *
     }
 }
 
-/* The first `count` code points; broken UTF-8 is cut at any byte that begins one. */
-static struct firn_bytes first_code_points(struct firn_bytes bytes, int32_t count)
+struct firn_bytes firn_first_code_points(struct firn_bytes text, int32_t count)
 {
     size_t at = 0;
-    while (at < bytes.len && count > 0) {
+    while (at < text.len && count > 0) {
         at++;
-        while (at < bytes.len && (bytes.data[at] & 0xc0) == 0x80)
+        while (at < text.len && (text.data[at] & 0xc0) == 0x80)
             at++;
         count--;
     }
-    return (struct firn_bytes){ bytes.data, at };
+    return (struct firn_bytes){ text.data, at };
 }
 
 static void truncate_value(enum firn_type_id id, int32_t width, struct firn_value *value)
@@ -186,7 +185,7 @@ static void truncate_value(enum firn_type_id id, int32_t width, struct firn_valu
         value->decimal -= left < 0 ? left + width : left;
         break;
     case FIRN_TYPE_STRING:
-        value->bytes = first_code_points(value->bytes, width);
+        value->bytes = firn_first_code_points(value->bytes, width);
         break;
     default:
         value->bytes.len = FIRN_MIN(value->bytes.len, (size_t)width);
