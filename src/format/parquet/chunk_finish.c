@@ -29,15 +29,11 @@ static void describe_offsets(struct firn_chunk_writer *writer, int64_t pages_off
     }
 }
 
-/* Whether a page index can hold every page's bounds: a page of NaN alone has none, and then there is no index. */
-static bool indexable(const struct firn_chunk_writer *writer)
+/* Whether bounds may be told at all. Engines that place NaN above every number, as Spark does, would take bounds
+ * without it for a proof that there is none; parquet-java gives no bounds either then. */
+static bool has_file_bounds(const struct firn_chunk_writer *writer)
 {
-    if (writer->order == FIRN_ORDER_NONE || !writer->options.statistics)
-        return false;
-    for (size_t i = 0; i < writer->records.count; i++)
-        if (writer->records.items[i].value_count > 0 && !writer->records.items[i].has_bounds)
-            return false;
-    return true;
+    return writer->order != FIRN_ORDER_NONE && writer->options.statistics && writer->bounds.nan_count == 0;
 }
 
 /* Whether the bounds of each page lie on one side (`sign`) of those of the page before, or at them; pages of nulls
@@ -90,7 +86,7 @@ static void describe_bounds(struct firn_chunk_writer *writer, struct firn_column
 {
     struct firn_arena *arena = &writer->results;
     size_t count = writer->records.count;
-    if (count == 0 || !indexable(writer))
+    if (count == 0 || !has_file_bounds(writer))
         return;
     uint32_t rep_level_count = writer->leaf->rep_max > 0 ? writer->leaf->rep_max + 1u : 0;
     uint32_t def_level_count = writer->leaf->def_max > 1 ? writer->leaf->def_max + 1u : 0;
@@ -135,7 +131,7 @@ static void describe_statistics(struct firn_chunk_writer *writer, const struct f
     out->null_count = metrics->null_count;
     out->has_nan_count = firn_order_has_nan(writer->order);
     out->nan_count = metrics->nan_count;
-    if (!metrics->has_bounds || metrics->min.len + metrics->max.len >= STATISTICS_BYTES_MAX)
+    if (!metrics->has_bounds || !has_file_bounds(writer) || metrics->min.len + metrics->max.len >= STATISTICS_BYTES_MAX)
         return;
     out->min_value = firn_bound_lower(&writer->results, writer->leaf, metrics->min, SIZE_MAX);
     out->max_value = firn_bound_upper(&writer->results, writer->leaf, metrics->max, SIZE_MAX);
