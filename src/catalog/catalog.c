@@ -220,9 +220,12 @@ bool firn_metadata_log_has(const struct firn_metadata *metadata, struct firn_tex
 
 void firn_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count)
 {
-    struct firn_error kept = op->error;
-    FIRN_IGNORE(firn_store_delete(op, store, locations, count, NULL), "what is left is an orphan, and logged");
-    op->error = kept;
+    struct firn_env env = *op->env;
+    struct firn_op unhurried = *op; /* a stop or a deadline does not keep us from tidying up */
+    env.stop = NULL;
+    unhurried.env = &env;
+    unhurried.deadline_ms = INT64_MAX;
+    FIRN_IGNORE(firn_store_delete(&unhurried, store, locations, count, NULL), "what is left is an orphan, and logged");
 }
 
 static struct firn_text without_trailing_slashes(struct firn_text text)

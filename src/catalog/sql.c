@@ -157,6 +157,15 @@ static firn_status detect_schema(struct firn_op *op, struct sql_state *state)
                  NULL);
 }
 
+/* How long a statement waits for another program's lock. */
+static int busy_ms(struct firn_op *op)
+{
+    if (op->deadline_ms == INT64_MAX)
+        return BUSY_MS_MAX;
+    int64_t left = op->deadline_ms - op->env->monotonic_ms(op->env->context);
+    return (int)FIRN_MAX(0, FIRN_MIN(left, BUSY_MS_MAX));
+}
+
 enum sql_purpose { SQL_READ, SQL_WRITE }; /* only writing makes a database where there is none */
 
 static firn_status connect_database(struct firn_op *op, struct sql_state *state, enum sql_purpose purpose)
@@ -170,7 +179,7 @@ static firn_status connect_database(struct firn_op *op, struct sql_state *state,
             status = firn_fail(op, FIRN_NOT_FOUND, "database '%.*s' does not exist or cannot be opened",
                                FIRN_FMT(state->path));
     } else {
-        sqlite3_busy_timeout(state->db, BUSY_MS_MAX);
+        sqlite3_busy_timeout(state->db, busy_ms(op));
         status = detect_schema(op, state);
     }
     if (status != FIRN_OK)
@@ -201,6 +210,7 @@ static firn_status need_database(struct firn_op *op, struct sql_state *state, en
 {
     if (!state->db)
         FIRN_TRY(connect_database(op, state, purpose));
+    sqlite3_busy_timeout(state->db, busy_ms(op));
     if (!state->has_tables)
         FIRN_TRY(detect_schema(op, state)); /* another program may have made them meanwhile */
     return state->has_tables || purpose == SQL_READ ? FIRN_OK : create_tables(op, state);
