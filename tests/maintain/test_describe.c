@@ -1,6 +1,7 @@
 /* firn describe over every table of the corpus, against what is known of each. */
 #include "support/corpus.h"
 
+#include "base/math.h"
 #include "base/pool.h"
 #include "firn/describe.h"
 #include "store/store.h"
@@ -12,21 +13,36 @@ struct described {
     struct firn_table table;
 };
 
-/* Opens a table of the corpus where it lies. */
+/* Where some tables' files are recorded, beside the location that the metadata states. */
+static const struct {
+    const char *name, *from;
+} other_locations[] = {
+    { "duckdb_bigquery_export", "data/persistent/big_query_error" },
+    { "duckdb_lineitem_gz", "lineitem_iceberg_gz" },
+    { "duckdb_lineitem_overwritten", "lineitem_iceberg" },
+    { "glaredb_v1_lineitem_partitioned", "iceberg/tables-v1/lineitem_partitioned" },
+    { "glaredb_v1_lineitem_versioned", "iceberg/tables-v1/lineitem_versioned" },
+    { "glaredb_v2_lineitem_partitioned", "iceberg/tables-v2/lineitem_partitioned" },
+    { "impala_eq_delete_bogus",
+      "hdfs://localhost:20500/test-warehouse/iceberg_test/hadoop_catalog/ice/iceberg_v2_delete_different_equality_ids" },
+};
+
+/* Opens a table of the corpus where it lies. A table whose root is below its copy has files beside that root. */
 static struct described open_table(struct firn_op *op, struct firn_text root, const char *name, const json_t *expected)
 {
-    const char *below = json_string_value(json_object_get(expected, "table_root_in_copy"));
-    struct firn_text folder =
-        firn_text_format(op->arena, "%.*s/iceberg/%s%s%s", FIRN_FMT(root), name, below ? "/" : "", below ? below : "");
-    const char *recorded = json_string_value(json_object_get(expected, "recorded_location"));
-    struct firn_relocation relocations[] = {
-        { firn_text_of(recorded), folder },
-        { FIRN_TEXT("s3://original-bucket/warehouse/products"), folder },
-    };
+    struct firn_text folder = firn_text_format(op->arena, "%.*s/iceberg/%s", FIRN_FMT(root), name);
+    struct firn_text from = firn_text_of(json_string_value(json_object_get(expected, "recorded_location")));
+    if (json_is_string(json_object_get(expected, "table_root_in_copy")))
+        from = firn_text_until(from, (size_t)firn_text_find_last(from, '/'));
+    struct firn_relocation relocations[2] = { { from, folder } };
     struct firn_store_config config = { relocations, 1 };
+    for (size_t i = 0; i < FIRN_COUNT_OF(other_locations); i++)
+        if (strcmp(other_locations[i].name, name) == 0)
+            relocations[config.relocation_count++] =
+                (struct firn_relocation){ firn_text_of(other_locations[i].from), folder };
     struct described described = { 0 };
-    struct firn_text metadata_file = firn_text_format(op->arena, "%.*s/%s", FIRN_FMT(folder),
-                                                      json_string_value(json_object_get(expected, "metadata_file")));
+    struct firn_text metadata_file = firn_text_format(
+        op->arena, "%.*s/%s", FIRN_FMT(folder), json_string_value(json_object_get(expected, "metadata_file")));
     CHECK_OK(op, firn_store_open(op, &config, &described.store));
     CHECK_OK(op, firn_table_open_location(op, described.store, metadata_file, &described.catalog, &described.table));
     return described;
@@ -63,9 +79,9 @@ static void check_same(const char *name, const char *key, const json_t *expected
     free(got_text);
 }
 
-static void check_table(struct firn_op *op, const char *name, const json_t *expected, const json_t *got)
+static void check_table(const char *name, const json_t *expected, const json_t *got)
 {
-    for (size_t i = 0; i < sizeof same_keys / sizeof *same_keys; i++) {
+    for (size_t i = 0; i < FIRN_COUNT_OF(same_keys); i++) {
         const json_t *wanted = json_object_get(expected, same_keys[i]);
         if (wanted && !json_is_null(wanted))
             check_same(name, same_keys[i], wanted, json_object_get(got, same_keys[i]));
@@ -75,7 +91,6 @@ static void check_table(struct firn_op *op, const char *name, const json_t *expe
         check_same(name, "live_rows", json_object_get(expected, "live_rows"), rows);
     else
         CHECK(json_is_null(rows) && json_object_get(got, "live_rows_unknown_because"), "%s: no live_rows", name);
-    (void)op;
 }
 
 static void tables_are_what_is_known_of_them(void **state)
@@ -88,14 +103,15 @@ static void tables_are_what_is_known_of_them(void **state)
     int counted = 0;
     CORPUS_OR_SKIP(root);
     CHECK_OK(op, firn_pool_open(op, 2, &pool));
-    json_object_foreach(corpus_expected(op, root, "iceberg"), name, expected)
+    json_t *tables = corpus_expected(op, root, "iceberg");
+    json_object_foreach(tables, name, expected)
     {
         struct described described = open_table(op, root, name, expected);
         struct firn_describe_options options = { .snapshot_id = FIRN_NO_SNAPSHOT, .count = true };
         json_t *got;
         firn_status status = firn_table_describe(op, pool, &described.table, options, &got);
         CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
-        check_table(op, name, expected, got);
+        check_table(name, expected, got);
         counted += json_is_integer(json_object_get(got, "live_rows"));
         close_table(&described);
     }
@@ -124,7 +140,7 @@ static void check_snapshot(struct firn_op *op, const char *name, struct describe
     json_t *got;
     firn_status status = firn_table_describe(op, NULL, &described->table, options, &got);
     CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < FIRN_COUNT_OF(keys); i++)
         if (json_object_get(expected, keys[i].expected))
             check_same(name, keys[i].got, json_object_get(expected, keys[i].expected),
                        json_object_get(got, keys[i].got));
@@ -138,13 +154,15 @@ static void every_snapshot_can_be_described(void **state)
     json_t *expected, *snapshot;
     size_t at;
     CORPUS_OR_SKIP(root);
-    json_object_foreach(corpus_expected(op, root, "iceberg"), name, expected)
+    json_t *tables = corpus_expected(op, root, "iceberg");
+    json_object_foreach(tables, name, expected)
     {
         if (!json_object_get(expected, "per_snapshot"))
             continue;
         struct described described = open_table(op, root, name, expected);
         json_array_foreach(json_object_get(expected, "per_snapshot"), at, snapshot)
-            check_snapshot(op, name, &described, snapshot);
+            if (!json_is_true(json_object_get(snapshot, "incomplete")))
+                check_snapshot(op, name, &described, snapshot);
         close_table(&described);
     }
 }
