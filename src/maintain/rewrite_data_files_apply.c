@@ -17,7 +17,7 @@
 #define GROUP_MEMORY_BYTES_MIN (UINT64_C(256) << 20)
 #define MEMORY_BYTES_DEFAULT   (UINT64_C(1) << 30)
 
-enum { OUTPUT_PROPERTY_COUNT = 4 }; /* beside fingerprints: version, shape, settings, covers */
+enum { OWN_PROPERTY_COUNT = 3 }; /* beside fingerprints: shape, settings, covers */
 
 enum group_state {
     GROUP_PENDING,
@@ -136,8 +136,7 @@ static void fill_properties(struct firn_op *op, const struct apply_run *run, con
     uint32_t fingerprint_count, property_count = 0;
     const struct firn_fingerprint *sums = sum_fingerprints(op, run, batch, count, &fingerprint_count);
     struct firn_text(*properties)[2] =
-        firn_arena_alloc_array(op->arena, fingerprint_count + OUTPUT_PROPERTY_COUNT, sizeof *properties);
-    set_property(properties, &property_count, FIRN_TEXT("firn.version"), FIRN_TEXT(FIRN_VERSION));
+        firn_arena_alloc_array(op->arena, fingerprint_count + OWN_PROPERTY_COUNT, sizeof *properties);
     set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_SHAPE), run->plan->shape);
     if (completes_run(run, count)) {
         set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_SETTINGS), run->plan->settings);
