@@ -120,6 +120,9 @@ static void test_other_framings(void **state)
     CHECK(memcmp(out, "01234567890123456789", 20) == 0, "two members");
     firn_buffer_done(&members);
 
+    CHECK(firn_codec_length_plausible(FIRN_CODEC_ZSTD, (struct firn_bytes){ 0 }, 0), "no frames hold nothing");
+    CHECK_OK(op, firn_codec_decompress(op, context, FIRN_CODEC_ZSTD, (struct firn_bytes){ 0 }, out, 0));
+
     struct firn_bytes block = compressed(op, context, FIRN_CODEC_LZ4_RAW, in);
     CHECK_OK(op, firn_codec_decompress(op, context, FIRN_CODEC_LZ4_HADOOP, block, out, 10));
     firn_codec_context_close(context);

@@ -41,6 +41,8 @@ firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_context *co
 
 bool firn_zstd_length_plausible(struct firn_bytes in, size_t len)
 {
+    if (in.len == 0) /* no frame at all is no content */
+        return len == 0;
     unsigned long long recorded = ZSTD_getFrameContentSize(in.data, in.len);
     return recorded == ZSTD_CONTENTSIZE_UNKNOWN || recorded <= len;
 }
