@@ -22,7 +22,7 @@ static struct firn_text bytes_text(struct firn_arena *arena, struct firn_bytes v
         if (byte >= ' ' && byte < 0x7f && !strchr("\\'\"", byte))
             text[len++] = (char)byte;
         else
-            len += (size_t)sprintf(text + len, "\\x%02X", byte);
+            len += (size_t)snprintf(text + len, sizeof "\\xFF", "\\x%02X", byte);
     }
     return (struct firn_text){ text, len };
 }

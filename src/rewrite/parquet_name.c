@@ -43,17 +43,18 @@ static uint32_t next_code_point(struct firn_text name, size_t *at)
     return code;
 }
 
+enum { ESCAPED_BYTES_MAX = 16 };
+
 static size_t print_escaped(char *out, uint32_t code)
 {
     if (code <= 0xffff)
-        return (size_t)sprintf(out, "_x%X", code);
+        return (size_t)snprintf(out, ESCAPED_BYTES_MAX, "_x%X", code);
     code -= 0x10000;
-    return (size_t)sprintf(out, "_x%X_x%X", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    return (size_t)snprintf(out, ESCAPED_BYTES_MAX, "_x%X_x%X", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));
 }
 
 struct firn_text firn_parquet_name(struct firn_arena *arena, struct firn_text name)
 {
-    enum { ESCAPED_BYTES_MAX = 16 };
     char *out = firn_arena_alloc(arena, name.len * ESCAPED_BYTES_MAX + 2);
     size_t len = 0;
 
