@@ -157,7 +157,7 @@ static bool chunks_fit(const struct pass *pass)
 {
     const struct firn_column *column = &pass->columns[0];
     return column->slice >= pass->window.slices.count ||
-           pass->window.slices.items[column->slice].bytes <= pass->run->window_bytes;
+           pass->window.slices.items[column->slice].bytes <= pass->run->chunk_bytes;
 }
 
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
@@ -409,8 +409,8 @@ static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, ui
     return FIRN_OK;
 }
 
-firn_status firn_bin_run(struct firn_op *op, struct firn_group_run *run, uint32_t index,
-                         struct firn_output_files *files)
+static firn_status run_bin(struct firn_op *op, struct firn_group_run *run, uint32_t index,
+                           struct firn_output_files *files)
 {
     const struct firn_rewrite_bin *bin = &run->group->bins[index];
     bool *counted = FIRN_NEW_ARRAY(op->arena, bool, bin->piece_count);
@@ -418,5 +418,26 @@ firn_status firn_bin_run(struct firn_op *op, struct firn_group_run *run, uint32_
     FIRN_TRY(firn_route_new(op, run, bin, counted, &route));
     firn_status status = run_passes(op, run, index, counted, &route, files);
     firn_route_done(&route);
+    return status;
+}
+
+static firn_status open_codecs(struct firn_op *op, struct firn_group_run *run)
+{
+    run->codecs = FIRN_NEW_ARRAY(op->arena, struct firn_codec_context *, run->schema.leaf_count);
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        FIRN_TRY(firn_codec_context_open(op, &run->codecs[i]));
+    return FIRN_OK;
+}
+
+firn_status firn_bin_run(struct firn_op *op, const struct firn_group_run *group_run, uint32_t index,
+                         struct firn_output_files *files)
+{
+    struct firn_group_run run = *group_run;
+    firn_status status = open_codecs(op, &run);
+    if (status == FIRN_OK)
+        status = run_bin(op, &run, index, files);
+    for (uint32_t i = 0; i < run.schema.leaf_count; i++)
+        firn_codec_context_close(run.codecs[i]);
+    files->requests = atomic_load(&run.requests);
     return status;
 }

@@ -4,8 +4,9 @@
 
 #include "rewrite/output.h"
 
-/* Runs bin `index` of the group. Files finished are added to `files`, also when the bin fails later. */
-FIRN_CHECKED firn_status firn_bin_run(struct firn_op *op, struct firn_group_run *run, uint32_t index,
+/* Runs bin `index` of the group. Files finished are added to `files`, in op->arena, also when the bin fails later. Bins
+ * may run side by side. */
+FIRN_CHECKED firn_status firn_bin_run(struct firn_op *op, const struct firn_group_run *group_run, uint32_t index,
                                       struct firn_output_files *files);
 
 #endif

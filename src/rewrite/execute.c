@@ -7,6 +7,7 @@
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
 #define WINDOW_BYTES_MAX (UINT64_C(64) << 20)
 #define MEMORY_UNLIMITED (UINT64_C(4) << 30)
+#define BIN_MEMORY_BYTES (UINT64_C(256) << 20) /* a bin needs this much for row groups of the default size */
 
 firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_schema *schema)
 {
@@ -14,11 +15,24 @@ firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_sche
     return firn_output_schema_new(op, schema, false, &output);
 }
 
-/* Memory: a share for input, the larger one for the row group being encoded, the rest for pages in work. */
+static uint64_t group_memory(const struct firn_group_run *run)
+{
+    return run->context->memory_bytes_max ? run->context->memory_bytes_max : MEMORY_UNLIMITED;
+}
+
+/* How many bins run side by side: what threads and memory allow. */
+static uint32_t bins_at_once(const struct firn_group_run *run)
+{
+    uint64_t fit = FIRN_MIN(group_memory(run) / BIN_MEMORY_BYTES, firn_pool_thread_count(run->context->pool));
+    return (uint32_t)FIRN_MAX(FIRN_MIN(fit, run->group->bin_count), 1);
+}
+
+/* A bin's memory: shares for input, the largest one for the row group being encoded, the rest for pages in work. */
 static void share_memory(struct firn_group_run *run)
 {
-    uint64_t memory = run->context->memory_bytes_max ? run->context->memory_bytes_max : MEMORY_UNLIMITED;
+    uint64_t memory = group_memory(run) / bins_at_once(run);
     run->window_bytes = FIRN_MIN(FIRN_MAX(memory / 8, WINDOW_BYTES_MIN), WINDOW_BYTES_MAX);
+    run->chunk_bytes = memory / 4;
     run->row_group_bytes = FIRN_MAX(FIRN_MIN(run->options.row_group_bytes, memory / 2), 1);
 }
 
@@ -47,14 +61,6 @@ static firn_status find_spec(struct firn_op *op, struct firn_group_run *run)
     return FIRN_OK;
 }
 
-static firn_status open_codecs(struct firn_op *op, struct firn_group_run *run)
-{
-    run->codecs = FIRN_NEW_ARRAY(op->arena, struct firn_codec_context *, run->schema.leaf_count);
-    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
-        FIRN_TRY(firn_codec_context_open(op, &run->codecs[i]));
-    return FIRN_OK;
-}
-
 static firn_status set_up(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_metadata *metadata = run->context->metadata;
@@ -70,8 +76,8 @@ static firn_status set_up(struct firn_op *op, struct firn_group_run *run)
     share_memory(run);
     run->input_rows = FIRN_NEW_ARRAY(op->arena, struct firn_input_rows, run->group->input_count);
     for (uint32_t i = 0; i < run->group->input_count; i++)
-        run->input_rows[i].total = -1;
-    return open_codecs(op, run);
+        atomic_init(&run->input_rows[i].total, -1);
+    return FIRN_OK;
 }
 
 static firn_status check_inputs(struct firn_op *op, const struct firn_group_run *run)
@@ -87,77 +93,98 @@ static firn_status check_inputs(struct firn_op *op, const struct firn_group_run 
 }
 
 /* (1) Every row of every input was read exactly once, and as many were written. */
-static firn_status prove_rows(struct firn_op *op, const struct firn_group_run *run,
-                              const struct firn_output_files *files, int64_t *rows_in)
+static firn_status prove_rows(struct firn_op *op, const struct firn_group_run *run, struct firn_rewrite_result *out)
 {
-    *rows_in = 0;
     for (uint32_t i = 0; i < run->group->input_count; i++) {
-        const struct firn_input_rows *rows = &run->input_rows[i];
-        if (rows->covered != rows->total)
+        int64_t covered = atomic_load(&run->input_rows[i].covered), total = atomic_load(&run->input_rows[i].total);
+        if (covered != total)
             return firn_fail(op, FIRN_VERIFY,
                              "data file %.*s holds %" PRId64 " rows, the pieces of the plan hold %" PRId64,
-                             FIRN_FMT(run->group->inputs[i].path), rows->total, rows->covered);
-        *rows_in += rows->total;
+                             FIRN_FMT(run->group->inputs[i].path), total, covered);
+        out->rows_in += total;
     }
-    if (*rows_in != files->rows)
-        return firn_fail(op, FIRN_VERIFY, "%" PRId64 " rows were read but %" PRId64 " written", *rows_in, files->rows);
+    if (out->rows_in != out->rows_out)
+        return firn_fail(op, FIRN_VERIFY, "%" PRId64 " rows were read but %" PRId64 " written", out->rows_in,
+                         out->rows_out);
     return FIRN_OK;
 }
 
-static firn_status prove_content(struct firn_op *op, const struct firn_group_run *run,
-                                 const struct firn_output_files *files, struct firn_rewrite_result *out)
+struct bins {
+    struct firn_group_run *run;
+    struct firn_output_files *files; /* one a bin */
+};
+
+static firn_status prove_content(struct firn_op *op, const struct bins *bins, struct firn_rewrite_result *out)
 {
-    if (run->context->verify != FIRN_VERIFY_FULL)
+    const struct firn_output_schema *schema = &bins->run->schema;
+    if (bins->run->context->verify != FIRN_VERIFY_FULL)
         return FIRN_OK;
-    out->fingerprint_count = run->schema.leaf_count;
+    out->fingerprint_count = schema->leaf_count;
     out->fingerprints = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprint, out->fingerprint_count);
-    for (uint32_t i = 0; i < out->fingerprint_count; i++) {
-        const struct firn_output_leaf *leaf = &run->schema.leaves[i];
-        if (memcmp(&files->sums_in[i], &files->sums_out[i], sizeof *files->sums_in) != 0)
+    for (uint32_t i = 0; i < schema->leaf_count; i++) {
+        const struct firn_output_leaf *leaf = &schema->leaves[i];
+        struct firn_hash128 in = { 0 }, written = { 0 };
+        for (uint32_t b = 0; b < bins->run->group->bin_count; b++) {
+            in = firn_hash128_add(in, bins->files[b].sums_in[i]);
+            written = firn_hash128_add(written, bins->files[b].sums_out[i]);
+        }
+        if (in.low != written.low || in.high != written.high)
             return firn_fail(op, FIRN_VERIFY, "column '%.*s' of the written files differs from what was read",
                              FIRN_FMT(leaf->node->path));
-        out->fingerprints[i] = (struct firn_fingerprint){
-            .field_id = leaf->field ? leaf->field->id : leaf->node->field_id,
-            .sum = files->sums_in[i],
-        };
+        out->fingerprints[i].field_id = leaf->field ? leaf->field->id : leaf->node->field_id;
+        out->fingerprints[i].sum = in;
     }
     return FIRN_OK;
 }
 
-static firn_status run_group(struct firn_op *op, struct firn_group_run *run, struct firn_output_files *files,
-                             struct firn_rewrite_result *out)
+static firn_status run_bin(struct firn_op *op, void *context, size_t index)
 {
-    FIRN_TRY(check_inputs(op, run));
-    FIRN_TRY(set_up(op, run));
-    files->sums_in = FIRN_NEW_ARRAY(op->arena, struct firn_hash128, run->schema.leaf_count);
-    files->sums_out = FIRN_NEW_ARRAY(op->arena, struct firn_hash128, run->schema.leaf_count);
-    for (uint32_t i = 0; i < run->group->bin_count; i++)
-        FIRN_TRY(firn_bin_run(op, run, i, files));
-    FIRN_TRY(prove_rows(op, run, files, &out->rows_in));
-    return prove_content(op, run, files, out);
+    struct bins *bins = context;
+    struct firn_output_files *files = &bins->files[index];
+    files->sums_in = FIRN_NEW_ARRAY(op->arena, struct firn_hash128, bins->run->schema.leaf_count);
+    files->sums_out = FIRN_NEW_ARRAY(op->arena, struct firn_hash128, bins->run->schema.leaf_count);
+    return firn_bin_run(op, bins->run, (uint32_t)index, files);
 }
 
-static void close_run(struct firn_group_run *run)
+/* Joins what the bins have done, in their order. */
+static void collect(struct firn_op *op, const struct bins *bins, struct firn_rewrite_result *out)
 {
-    for (uint32_t i = 0; run->codecs && i < run->schema.leaf_count; i++)
-        firn_codec_context_close(run->codecs[i]);
+    const struct firn_rewrite_group *group = bins->run->group;
+    size_t count = 0;
+    for (uint32_t i = 0; i < group->bin_count; i++)
+        count += bins->files[i].done.count;
+    out->files = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, count);
+    for (uint32_t i = 0; i < group->bin_count; i++) {
+        const struct firn_output_files *files = &bins->files[i];
+        for (size_t f = 0; f < files->done.count; f++)
+            out->files[out->file_count++] = files->done.items[f];
+        out->rows_out += files->rows;
+        out->bytes_out += files->bytes;
+        out->requests += files->requests;
+    }
+    for (uint32_t i = 0; i < group->input_count; i++)
+        out->bytes_in += (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);
+}
+
+static firn_status run_group(struct firn_op *op, const struct firn_rewrite_context *context,
+                             const struct firn_rewrite_group *group, struct firn_rewrite_result *out)
+{
+    struct firn_group_run run = { .context = context, .group = group };
+    struct bins bins = { .run = &run, .files = FIRN_NEW_ARRAY(op->arena, struct firn_output_files, group->bin_count) };
+    FIRN_TRY(check_inputs(op, &run));
+    FIRN_TRY(set_up(op, &run));
+    firn_status status = firn_pool_run(op, context->pool, group->bin_count, bins_at_once(&run), run_bin, &bins);
+    collect(op, &bins, out);
+    FIRN_TRY(status);
+    FIRN_TRY(prove_rows(op, &run, out));
+    return prove_content(op, &bins, out);
 }
 
 firn_status firn_rewrite_group_execute(struct firn_op *op, const struct firn_rewrite_context *context,
                                        const struct firn_rewrite_group *group, struct firn_rewrite_result *out)
 {
-    struct firn_group_run run = { .context = context, .group = group };
-    struct firn_output_files files = { 0 };
     *out = (struct firn_rewrite_result){ 0 };
-    firn_status status = run_group(op, &run, &files, out);
-    close_run(&run);
-    out->files = files.done.items;
-    out->file_count = (uint32_t)files.done.count;
-    out->rows_out = files.rows;
-    out->bytes_out = files.bytes;
-    out->requests = atomic_load(&run.requests);
-    for (uint32_t i = 0; i < group->input_count; i++)
-        out->bytes_in += (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);
+    firn_status status = run_group(op, context, group, out);
     if (status != FIRN_OK)
         firn_rewrite_result_discard(op, context->store, out);
     return status;

@@ -1,4 +1,5 @@
-/* What all parts of one group's execution share. Immutable once set up, but for the counters at its end. */
+/* What all parts of one group's execution share. Every bin works on a copy of its own, with its own codecs and
+ * counters, since bins run side by side. */
 #ifndef FIRN_REWRITE_GROUP_RUN_H
 #define FIRN_REWRITE_GROUP_RUN_H
 
@@ -10,7 +11,7 @@
 
 /* Rows of an input that the pieces seen so far hold, against what its footer says. */
 struct firn_input_rows {
-    int64_t covered, total; /* total -1: not opened yet */
+    atomic_int_fast64_t covered, total; /* total -1: not opened yet */
 };
 
 struct firn_group_run {
@@ -23,11 +24,12 @@ struct firn_group_run {
     const struct firn_partition_spec *spec; /* of the output */
     const struct firn_type *partition_types;
     struct firn_codec_context **codecs; /* one a leaf: a leaf is worked by one thread at a time */
-    uint64_t window_bytes;              /* input bytes to hold at once */
+    uint64_t window_bytes;              /* input files to hold at once */
+    uint64_t chunk_bytes;               /* column chunks of one large row group to hold at once */
     uint64_t row_group_bytes;           /* encoded bytes at which a row group ends */
 
     atomic_uint_fast64_t requests;
-    struct firn_input_rows *input_rows; /* one an input; touched by the group's own thread only */
+    struct firn_input_rows *input_rows; /* one an input; shared by the bins */
 };
 
 #endif

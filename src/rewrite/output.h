@@ -5,12 +5,13 @@
 #include "rewrite/fingerprint.h"
 #include "rewrite/group_run.h"
 
-/* Files finished so far, in op->arena of the group; what a failure must remove. */
+/* Files a bin has finished so far; what a failure must remove. */
 struct firn_output_files {
     FIRN_ARRAY(struct firn_data_file) done;
     uint32_t sequence; /* running number in file names */
     int64_t rows;
     uint64_t bytes;
+    uint64_t requests;                       /* reads of input */
     struct firn_hash128 *sums_in, *sums_out; /* verify full: one a leaf */
 };
 

@@ -136,12 +136,12 @@ static bool piece_holds(const struct firn_rewrite_piece *piece, const struct fir
 static void count_rows(struct firn_op *op, struct firn_window *window, const struct firn_input *input, int64_t rows)
 {
     struct firn_input_rows *counted = &window->run->input_rows[input->index];
-    if (counted->total < 0 && input->footer->row_count != input->file->record_count)
+    int64_t total = input->footer->row_count;
+    if (atomic_exchange(&counted->total, total) < 0 && total != input->file->record_count)
         firn_log(op, FIRN_LOG_WARN,
                  "data file %.*s holds %" PRId64 " rows, the table records %" PRId64 ", taking what the file holds",
-                 FIRN_FMT(input->file->path), input->footer->row_count, input->file->record_count);
-    counted->total = input->footer->row_count;
-    counted->covered += rows;
+                 FIRN_FMT(input->file->path), total, input->file->record_count);
+    atomic_fetch_add(&counted->covered, rows);
 }
 
 static void report_input(struct firn_op *op, struct firn_window *window, const struct firn_input *input)

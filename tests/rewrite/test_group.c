@@ -165,8 +165,12 @@ static void pieces_smaller_than_a_row_group_lose_nothing(void **state)
         bins[i] = (struct firn_rewrite_bin){ &pieces[i], 1 };
     }
     struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = FLAT });
+    struct firn_pool *pool;
+    CHECK_OK(op, firn_pool_open(op, 4, &pool));
     run.bins = bins;
     run.bin_count = 7;
+    run.pool = pool; /* bins run side by side */
+    run.memory_bytes_max = UINT64_C(4) << 30;
     CHECK_OK(op, fixture_execute(op, &run, &result));
     CHECK(result.rows_out == 150 && result.file_count == 2, "%u files", result.file_count);
     check_dump(&test, &result, "id", all[0]);
@@ -175,6 +179,7 @@ static void pieces_smaller_than_a_row_group_lose_nothing(void **state)
     run.bin_count = 3; /* a plan that forgets part of a file is caught */
     CHECK_STATUS(op, FIRN_VERIFY, fixture_execute(op, &run, &result));
     CHECK(objects_in(&test) == 3, "only the input and the two files of the first run are there");
+    firn_pool_close(pool);
     firn_store_close(test.store);
 }
 
