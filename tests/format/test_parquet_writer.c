@@ -629,6 +629,49 @@ static void chunks_with_nan_have_no_bounds_in_the_file(void **state)
     free(sample);
 }
 
+/* With less memory than is needed every call may fail; nothing leaks, and enough memory makes it succeed. */
+static void memory_limits_are_reported(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_budget budget = { 0 };
+    struct sample *sample = calloc(1, sizeof *sample);
+    struct firn_chunk_options options = firn_chunk_options_default();
+    firn_status status = FIRN_LIMIT;
+    sample->kind = &kinds[8];
+    sample->shape = "oro";
+    sample->distinct = 500;
+    build_schema(op, sample);
+    for (; sample->row_count < 3000; sample->row_count++)
+        put_record(op, sample, sample->shape, 0, 0, 0);
+    struct firn_vector vector = {
+        .type = sample->kind->type,
+        .rep_max = sample->leaf->rep_max,
+        .def_max = sample->leaf->def_max,
+        .slot_count = sample->slot_count,
+        .value_count = sample->value_count,
+        .row_count = sample->row_count,
+        .rep = sample->rep,
+        .def = sample->def,
+        .values = array_of(op, sample, sample->values, sample->value_count),
+    };
+    op->budget = &budget;
+    options.page_rows_max = 500;
+    for (budget.limit_bytes = 64; status != FIRN_OK; budget.limit_bytes += budget.limit_bytes / 8) {
+        struct firn_encoded_chunk chunk = { 0 };
+        struct firn_chunk_writer *writer;
+        CHECK_OK(op, firn_chunk_writer_open(op, sample->leaf, &options, &writer));
+        status = firn_chunk_writer_append(op, writer, &vector);
+        if (status == FIRN_OK)
+            status = firn_chunk_writer_finish(op, writer, &chunk);
+        CHECK(status == FIRN_OK || status == FIRN_LIMIT, "%s", op->error.text);
+        firn_chunk_writer_close(writer);
+        firn_encoded_chunk_done(&chunk);
+        assert_int_equal(budget.used_bytes, 0);
+    }
+    CHECK(budget.limit_bytes > 10000 && budget.limit_bytes < 10000000, "%zu bytes were enough", budget.limit_bytes);
+    free(sample);
+}
+
 /* One leaf of each annotation a writer may be asked for. */
 static const struct kind annotated[] = {
     { FIRN_PARQUET_INT32, 0, { .kind = FIRN_LOGICAL_DECIMAL, .precision = 9, .scale = 2 } },
@@ -809,6 +852,7 @@ int main(void)
         TEST(dictionaries_are_kept_or_left),
         TEST(pages_written_with_a_dictionary_outlive_it),
         TEST(chunks_with_nan_have_no_bounds_in_the_file),
+        TEST(memory_limits_are_reported),
         TEST(files_say_what_they_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

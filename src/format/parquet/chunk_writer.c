@@ -552,9 +552,9 @@ static firn_status join_pages(struct firn_op *op, struct firn_chunk_writer *writ
         firn_buffer_clear(&writer->gathered);
         FIRN_TRY(firn_page_writer_put_dictionary(op, &writer->pages, firn_buffer_bytes(&writer->encoded),
                                                  writer->dictionary.count, &writer->gathered, dictionary));
-        uint8_t *end;
         size_t len = pages->len;
-        FIRN_TRY(firn_buffer_extend(op, pages, writer->gathered.len, &end));
+        FIRN_TRY(
+            firn_buffer_resize(op, pages, len + writer->gathered.len)); /* no more than that: it is the whole chunk */
         memmove(pages->data + writer->gathered.len, pages->data, len);
         memcpy(pages->data, writer->gathered.data, writer->gathered.len);
     }
