@@ -33,6 +33,9 @@ struct firn_type firn_transform_result(const struct firn_transform *transform, c
 FIRN_CHECKED firn_status firn_transform_apply(struct firn_op *op, const struct firn_transform *transform,
                                               const struct firn_type *source, const struct firn_value *value,
                                               struct firn_value *out);
+/* The same for a type that firn_transform_accepts. */
+struct firn_value firn_transform_value(const struct firn_transform *transform, const struct firn_type *source,
+                                       const struct firn_value *value);
 /* The murmur3 (x86, 32 bit, seed 0) hash that bucket uses, before the modulo. */
 int32_t firn_bucket_hash(const struct firn_type *type, const struct firn_value *value);
 /* The first `count` code points of UTF-8; broken text is cut at any byte that begins one. */

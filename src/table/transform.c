@@ -215,31 +215,38 @@ static int64_t time_units(enum firn_transform_id id, const struct firn_type *sou
     return id == FIRN_TRANSFORM_YEAR ? years : years * 12 + civil.month - 1;
 }
 
+struct firn_value firn_transform_value(const struct firn_transform *transform, const struct firn_type *source,
+                                       const struct firn_value *value)
+{
+    struct firn_value result = *value;
+    result.type = firn_transform_result(transform, source).id;
+    if (transform->id == FIRN_TRANSFORM_VOID)
+        result.is_null = true;
+    if (result.is_null)
+        return result;
+    switch (transform->id) {
+    case FIRN_TRANSFORM_BUCKET:
+        result.integer = (firn_bucket_hash(source, value) & INT32_MAX) % transform->width;
+        break;
+    case FIRN_TRANSFORM_TRUNCATE:
+        truncate_value(source->id, transform->width, &result);
+        break;
+    case FIRN_TRANSFORM_IDENTITY:
+        break;
+    default:
+        result.integer = time_units(transform->id, source, value);
+        break;
+    }
+    return result;
+}
+
 firn_status firn_transform_apply(struct firn_op *op, const struct firn_transform *transform,
                                  const struct firn_type *source, const struct firn_value *value, struct firn_value *out)
 {
     if (!firn_transform_accepts(transform, source))
         return firn_fail(op, FIRN_UNSUPPORTED, "transform %.*s of a column of type %s", FIRN_FMT(transform->text),
                          firn_type_name(source->id));
-    *out = *value;
-    out->type = firn_transform_result(transform, source).id;
-    if (transform->id == FIRN_TRANSFORM_VOID)
-        out->is_null = true;
-    if (out->is_null)
-        return FIRN_OK;
-    switch (transform->id) {
-    case FIRN_TRANSFORM_BUCKET:
-        out->integer = (firn_bucket_hash(source, value) & INT32_MAX) % transform->width;
-        break;
-    case FIRN_TRANSFORM_TRUNCATE:
-        truncate_value(source->id, transform->width, out);
-        break;
-    case FIRN_TRANSFORM_IDENTITY:
-        break;
-    default:
-        out->integer = time_units(transform->id, source, value);
-        break;
-    }
+    *out = firn_transform_value(transform, source, value);
     return FIRN_OK;
 }
 

@@ -98,16 +98,20 @@ static bool parse_form(const struct firn_type *type, struct firn_bytes bytes, st
     }
 }
 
+bool firn_value_read(const struct firn_type *type, struct firn_bytes bytes, struct firn_value *out)
+{
+    *out = (struct firn_value){ .type = type->id };
+    return forms[type->id].shape != SHAPE_NONE && (parse_form(type, bytes, out) || parse_narrow(type, bytes, out));
+}
+
 firn_status firn_value_parse(struct firn_op *op, const struct firn_type *type, struct firn_bytes bytes,
                              struct firn_value *out)
 {
-    *out = (struct firn_value){ .type = type->id };
+    if (firn_value_read(type, bytes, out))
+        return FIRN_OK;
     if (forms[type->id].shape == SHAPE_NONE)
         return firn_fail(op, FIRN_UNSUPPORTED, "type %s has no binary form", firn_type_name(type->id));
-    if (!parse_form(type, bytes, out) && !parse_narrow(type, bytes, out))
-        return firn_fail(op, FIRN_CORRUPT, "%zu bytes do not make a value of type %s", bytes.len,
-                         firn_type_name(type->id));
-    return FIRN_OK;
+    return firn_fail(op, FIRN_CORRUPT, "%zu bytes do not make a value of type %s", bytes.len, firn_type_name(type->id));
 }
 
 /* Least number of bytes that hold the value in two's complement, big-endian; written to the end of `out`. */

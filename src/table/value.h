@@ -22,6 +22,8 @@ struct firn_value {
  * borrowed. CORRUPT for any other length. Types without a form (UNKNOWN, nested) are UNSUPPORTED. */
 FIRN_CHECKED firn_status firn_value_parse(struct firn_op *op, const struct firn_type *type, struct firn_bytes bytes,
                                           struct firn_value *out);
+/* As firn_value_parse, false for its failures: where a bad value only means that nothing is known. */
+bool firn_value_read(const struct firn_type *type, struct firn_bytes bytes, struct firn_value *out);
 /* Writes the binary form into the arena. The value is not null. */
 struct firn_bytes firn_value_bytes(struct firn_arena *arena, const struct firn_value *value);
 /* The binary form without an arena: in `scratch`, or borrowed from the value. */

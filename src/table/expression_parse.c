@@ -1,0 +1,626 @@
+/* The WHERE grammar, a part of Spark's: OR, AND, NOT and predicates over one column. Each predicate is bound as soon as
+ * it is read, and NOT is carried down to it: a negated OR becomes an AND of negated parts. That keeps SQL's logic of
+ * three values, since a comparison with a null holds in neither form. Reference: procedures.md, 1 (`where`). */
+#include "base/math.h"
+#include "table/expression_internal.h"
+
+#define TEXT_BYTES_MAX 1000000
+#define DEPTH_MAX      200
+#define LEAVES_MAX     10000
+
+enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_QUOTED, TOKEN_NUMBER, TOKEN_STRING, TOKEN_HEX, TOKEN_SYMBOL };
+
+struct token {
+    enum token_kind kind;
+    size_t at;
+    struct firn_text text; /* as written; STRING, QUOTED, HEX: the content */
+};
+
+struct parser {
+    struct firn_op *op;
+    struct firn_text text;
+    const struct firn_schema *schema;
+    FIRN_ARRAY(struct token) tokens;
+    size_t next;
+    int depth;
+    uint32_t leaves;
+};
+
+struct operand {
+    const struct firn_field *field; /* NULL: a literal */
+    struct firn_literal literal;
+    size_t at;
+};
+
+firn_status firn_where_fail(struct firn_op *op, size_t at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct firn_text message = firn_text_vformat(op->arena, format, args);
+    va_end(args);
+    return firn_fail(op, FIRN_USAGE, "where, character %zu: %.*s", at + 1, FIRN_FMT(message));
+}
+
+static bool is_name_start(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name_part(char c)
+{
+    return is_name_start(c) || is_digit(c);
+}
+
+static char char_at(struct firn_text text, size_t at)
+{
+    return at < text.len ? text.data[at] : '\0';
+}
+
+/* The character an escape stands for; % and _ keep their backslash, which LIKE wants to see. */
+static size_t unescape(char c, char out[2])
+{
+    static const char from[] = "ntrb0Z", to[] = "\n\t\r\b\0\x1a";
+    const char *found = c ? strchr(from, c) : NULL;
+    if (c == '%' || c == '_') {
+        out[0] = '\\';
+        out[1] = c;
+        return 2;
+    }
+    out[0] = found ? to[found - from] : c;
+    return 1;
+}
+
+/* The position of the closing quote; a quote that is doubled or escaped does not close. */
+static size_t find_close(struct firn_text text, size_t start, bool escapes)
+{
+    char quote = text.data[start];
+    for (size_t i = start + 1; i < text.len; i++) {
+        bool pair = text.data[i] == quote ? char_at(text, i + 1) == quote : text.data[i] == '\\' && escapes;
+        if (text.data[i] == quote && !pair)
+            return i;
+        i += pair;
+    }
+    return text.len;
+}
+
+/* From the opening quote at `*at` to past the closing one. */
+static firn_status lex_quoted(struct parser *parser, size_t *at, bool escapes, struct firn_text *out)
+{
+    struct firn_text text = parser->text;
+    size_t start = *at, end = find_close(text, start, escapes), len = 0;
+    if (end >= text.len)
+        return firn_where_fail(parser->op, start, "the quote %c is not closed", text.data[start]);
+    char *content = firn_arena_alloc(parser->op->arena, end - start);
+    for (size_t i = start + 1; i < end; i++) {
+        char c = text.data[i];
+        if (c == '\\' && escapes) {
+            len += unescape(text.data[++i], content + len);
+            continue;
+        }
+        i += c == text.data[start];
+        content[len++] = c;
+    }
+    *at = end + 1;
+    *out = (struct firn_text){ content, len };
+    return FIRN_OK;
+}
+
+static size_t skip_digits(struct firn_text text, size_t at)
+{
+    while (is_digit(char_at(text, at)))
+        at++;
+    return at;
+}
+
+/* Digits, a point, an exponent, and the suffix of a type (L, S, Y, D, F, BD), which is dropped. */
+static firn_status lex_number(struct parser *parser, size_t *at, struct firn_text *out)
+{
+    static const char *const suffixes[] = { "L", "S", "Y", "D", "F", "BD", "" };
+    struct firn_text text = parser->text;
+    size_t start = *at, end = skip_digits(text, start);
+    if (char_at(text, end) == '.')
+        end = skip_digits(text, end + 1);
+    if (char_at(text, end) == 'e' || char_at(text, end) == 'E') {
+        size_t sign = char_at(text, end + 1) == '-' || char_at(text, end + 1) == '+';
+        if (is_digit(char_at(text, end + 1 + sign)))
+            end = skip_digits(text, end + 1 + sign);
+    }
+    *out = (struct firn_text){ text.data + start, end - start };
+    size_t tail = end;
+    while (is_name_part(char_at(text, tail)))
+        tail++;
+    struct firn_text suffix = { text.data + end, tail - end };
+    for (size_t i = 0; i < FIRN_COUNT_OF(suffixes); i++)
+        if (firn_text_same_nocase(suffix, firn_text_of(suffixes[i]))) {
+            *at = tail;
+            return FIRN_OK;
+        }
+    return firn_where_fail(parser->op, start, "'%.*s%.*s' is not a number", FIRN_FMT(*out), FIRN_FMT(suffix));
+}
+
+static firn_status lex_symbol(struct parser *parser, size_t *at, struct firn_text *out)
+{
+    static const char *const symbols[] = { "<=>", "<=", ">=", "<>", "!=", "==", "=", "<",
+                                           ">",   "!",  "(",  ")",  ",",  ".",  "-", "+" };
+    struct firn_text rest = firn_text_from(parser->text, *at);
+    for (size_t i = 0; i < FIRN_COUNT_OF(symbols); i++)
+        if (firn_text_starts(rest, firn_text_of(symbols[i]))) {
+            *out = firn_text_of(symbols[i]);
+            *at += out->len;
+            return FIRN_OK;
+        }
+    return firn_where_fail(parser->op, *at, "unexpected character '%c'", rest.data[0]);
+}
+
+static firn_status lex_one(struct parser *parser, size_t *at)
+{
+    struct firn_text text = parser->text;
+    char c = text.data[*at], after = char_at(text, *at + 1);
+    struct token token = { .at = *at };
+    if ((c == 'x' || c == 'X') && (after == '\'' || after == '"')) {
+        token.kind = TOKEN_HEX;
+        ++*at;
+        FIRN_TRY(lex_quoted(parser, at, false, &token.text));
+    } else if (c == '\'' || c == '"' || c == '`') {
+        token.kind = c == '`' ? TOKEN_QUOTED : TOKEN_STRING;
+        FIRN_TRY(lex_quoted(parser, at, c != '`', &token.text));
+    } else if (is_digit(c) || (c == '.' && is_digit(after))) {
+        token.kind = TOKEN_NUMBER;
+        FIRN_TRY(lex_number(parser, at, &token.text));
+    } else if (is_name_start(c)) {
+        token.kind = TOKEN_NAME;
+        while (is_name_part(char_at(text, *at)))
+            ++*at;
+        token.text = (struct firn_text){ text.data + token.at, *at - token.at };
+    } else {
+        token.kind = TOKEN_SYMBOL;
+        FIRN_TRY(lex_symbol(parser, at, &token.text));
+    }
+    FIRN_PUSH(parser->op->arena, &parser->tokens, token);
+    return FIRN_OK;
+}
+
+static firn_status lex(struct parser *parser)
+{
+    size_t at = 0;
+    while (at < parser->text.len) {
+        char c = parser->text.data[at];
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
+            at++;
+        else
+            FIRN_TRY(lex_one(parser, &at));
+    }
+    FIRN_PUSH(parser->op->arena, &parser->tokens, ((struct token){ .kind = TOKEN_END, .at = at }));
+    return FIRN_OK;
+}
+
+static const struct token *peek(const struct parser *parser, size_t ahead)
+{
+    return &parser->tokens.items[FIRN_MIN(parser->next + ahead, parser->tokens.count - 1)];
+}
+
+static bool is_word(const struct token *token, const char *word)
+{
+    return token->kind == TOKEN_NAME && firn_text_same_nocase(token->text, firn_text_of(word));
+}
+
+static bool is_symbol(const struct token *token, const char *symbol)
+{
+    return token->kind == TOKEN_SYMBOL && firn_text_is(token->text, symbol);
+}
+
+static bool take_word(struct parser *parser, const char *word)
+{
+    bool found = is_word(peek(parser, 0), word);
+    parser->next += found;
+    return found;
+}
+
+static bool take_symbol(struct parser *parser, const char *symbol)
+{
+    bool found = is_symbol(peek(parser, 0), symbol);
+    parser->next += found;
+    return found;
+}
+
+static firn_status fail_expected(struct parser *parser, const char *what)
+{
+    const struct token *token = peek(parser, 0);
+    if (token->kind == TOKEN_END)
+        return firn_where_fail(parser->op, token->at, "the text ends where %s is expected", what);
+    return firn_where_fail(parser->op, token->at, "'%.*s' stands where %s is expected", FIRN_FMT(token->text), what);
+}
+
+static firn_status need_symbol(struct parser *parser, const char *symbol)
+{
+    return take_symbol(parser, symbol) ? FIRN_OK : fail_expected(parser, symbol);
+}
+
+/* Words that cannot be a column unless back-quoted. */
+static bool is_reserved(const struct token *token)
+{
+    static const char *const words[] = { "and", "or", "not", "in", "is", "like", "between", "null", "true", "false" };
+    for (size_t i = 0; i < FIRN_COUNT_OF(words); i++)
+        if (is_word(token, words[i]))
+            return true;
+    return false;
+}
+
+/* A field of a struct by name: the exact one if there is one, else the first that differs by case only. */
+static const struct firn_field *find_child(const struct firn_type *type, struct firn_text name)
+{
+    const struct firn_field *similar = NULL;
+    for (uint32_t i = 0; type->id == FIRN_TYPE_STRUCT && i < type->field_count; i++) {
+        if (firn_text_same(type->fields[i].name, name))
+            return &type->fields[i];
+        if (!similar && firn_text_same_nocase(type->fields[i].name, name))
+            similar = &type->fields[i];
+    }
+    return similar;
+}
+
+static firn_status parse_column(struct parser *parser, const struct firn_field **out)
+{
+    const struct firn_type *type = &parser->schema->root;
+    const struct token *token = peek(parser, 0);
+    size_t at = token->at;
+    do {
+        token = peek(parser, 0);
+        if (token->kind != TOKEN_QUOTED && (token->kind != TOKEN_NAME || is_reserved(token)))
+            return fail_expected(parser, "a column");
+        parser->next++;
+        if (is_symbol(peek(parser, 0), "("))
+            return firn_where_fail(parser->op, token->at, "functions such as %.*s() are not supported here",
+                                   FIRN_FMT(token->text));
+        *out = find_child(type, token->text);
+        if (!*out)
+            return firn_where_fail(parser->op, token->at, "the table has no column '%.*s'", FIRN_FMT(token->text));
+        type = &(*out)->type;
+    } while (take_symbol(parser, "."));
+    if (!firn_type_is_primitive(type->id))
+        return firn_where_fail(parser->op, at, "column '%.*s' has the type %s, which cannot be compared",
+                               FIRN_FMT((*out)->name), firn_type_name(type->id));
+    return FIRN_OK;
+}
+
+/* DATE '...', TIMESTAMP '...', and its spellings with and without zone. */
+static firn_status parse_typed_literal(struct parser *parser, struct firn_literal *out)
+{
+    const struct token *word = peek(parser, 0), *content = peek(parser, 1);
+    bool date = is_word(word, "date");
+    struct firn_text text = firn_text_trim(content->text);
+    bool good = date ? firn_literal_date(text, &out->days)
+                     : firn_literal_timestamp(parser->op->arena, text, &out->micros, &out->nanos);
+    parser->next += 2;
+    out->kind = date ? FIRN_LITERAL_DATE : FIRN_LITERAL_TIMESTAMP;
+    if (!good)
+        return firn_where_fail(parser->op, content->at, "'%.*s' is not a %s", FIRN_FMT(content->text),
+                               date ? "date" : "timestamp");
+    return FIRN_OK;
+}
+
+static bool is_typed_literal(const struct parser *parser)
+{
+    const struct token *word = peek(parser, 0);
+    return peek(parser, 1)->kind == TOKEN_STRING && (is_word(word, "date") || is_word(word, "timestamp") ||
+                                                     is_word(word, "timestamp_ntz") || is_word(word, "timestamp_ltz"));
+}
+
+static firn_status parse_number(struct parser *parser, struct firn_literal *out)
+{
+    while (is_symbol(peek(parser, 0), "-") || is_symbol(peek(parser, 0), "+"))
+        out->negative ^= is_symbol(&parser->tokens.items[parser->next++], "-");
+    if (peek(parser, 0)->kind != TOKEN_NUMBER)
+        return fail_expected(parser, "a number");
+    out->kind = FIRN_LITERAL_NUMBER;
+    out->text = peek(parser, 0)->text;
+    parser->next++;
+    return FIRN_OK;
+}
+
+static firn_status parse_hex(struct parser *parser, struct firn_literal *out)
+{
+    const struct token *token = &parser->tokens.items[parser->next++];
+    struct firn_bytes bytes;
+    if (!firn_hex_parse(parser->op->arena, token->text, &bytes))
+        return firn_where_fail(parser->op, token->at, "X'%.*s' is not a whole number of bytes in hexadecimal",
+                               FIRN_FMT(token->text));
+    out->kind = FIRN_LITERAL_BINARY;
+    out->text = firn_text_of_bytes(bytes);
+    return FIRN_OK;
+}
+
+/* `*found` tells whether a literal begins here; nothing is taken otherwise. */
+static firn_status find_literal(struct parser *parser, struct firn_literal *out, bool *found)
+{
+    const struct token *token = peek(parser, 0);
+    *out = (struct firn_literal){ .at = token->at };
+    *found = true;
+    if (token->kind == TOKEN_STRING) {
+        parser->next++;
+        out->kind = FIRN_LITERAL_STRING;
+        out->text = token->text;
+        return FIRN_OK;
+    }
+    if (token->kind == TOKEN_NUMBER || is_symbol(token, "-") || is_symbol(token, "+"))
+        return parse_number(parser, out);
+    if (token->kind == TOKEN_HEX)
+        return parse_hex(parser, out);
+    if (is_typed_literal(parser))
+        return parse_typed_literal(parser, out);
+    if (take_word(parser, "null"))
+        return FIRN_OK;
+    out->boolean = take_word(parser, "true");
+    out->kind = FIRN_LITERAL_BOOLEAN;
+    *found = out->boolean || take_word(parser, "false");
+    return FIRN_OK;
+}
+
+static firn_status parse_literal(struct parser *parser, struct firn_literal *out)
+{
+    bool found;
+    FIRN_TRY(find_literal(parser, out, &found));
+    return found ? FIRN_OK : fail_expected(parser, "a constant");
+}
+
+static firn_status parse_operand(struct parser *parser, struct operand *out)
+{
+    bool literal;
+    *out = (struct operand){ .at = peek(parser, 0)->at };
+    FIRN_TRY(find_literal(parser, &out->literal, &literal));
+    return literal ? FIRN_OK : parse_column(parser, &out->field);
+}
+
+static firn_status count_leaf(struct parser *parser)
+{
+    if (parser->leaves++ < LEAVES_MAX)
+        return FIRN_OK;
+    return firn_where_fail(parser->op, peek(parser, 0)->at, "more than %d conditions", LEAVES_MAX);
+}
+
+static const struct firn_predicate *constant(bool value)
+{
+    return value ? &firn_predicate_true : &firn_predicate_false;
+}
+
+/* Comparisons of two constants, as in "1 = 1". */
+static firn_status compare_constants(struct parser *parser, enum firn_predicate_op compare, const struct operand *left,
+                                     const struct operand *right, const struct firn_predicate **out)
+{
+    const struct firn_literal *a = &left->literal, *b = &right->literal;
+    double x = 0, y = 0;
+    int order;
+    *out = &firn_predicate_false;
+    if (a->kind == FIRN_LITERAL_NULL || b->kind == FIRN_LITERAL_NULL)
+        return FIRN_OK;
+    if (a->kind == FIRN_LITERAL_STRING && b->kind == FIRN_LITERAL_STRING) {
+        order = firn_text_compare(a->text, b->text);
+    } else if (a->kind == FIRN_LITERAL_NUMBER && b->kind == FIRN_LITERAL_NUMBER) {
+        if (!firn_text_to_f64(a->text, &x) || !firn_text_to_f64(b->text, &y))
+            return firn_where_fail(parser->op, left->at, "a constant is out of range");
+        x = a->negative ? -x : x;
+        y = b->negative ? -y : y;
+        order = (x > y) - (x < y);
+    } else {
+        return firn_where_fail(parser->op, left->at, "a comparison needs a column on one side");
+    }
+    bool holds[] = { [FIRN_PRED_EQ] = order == 0,
+                     [FIRN_PRED_NOT_EQ] = order != 0,
+                     [FIRN_PRED_LT] = order<0, [FIRN_PRED_LT_EQ] = order <= 0, [FIRN_PRED_GT] = order> 0,
+                     [FIRN_PRED_GT_EQ] = order >= 0 };
+    *out = constant(holds[compare]);
+    return FIRN_OK;
+}
+
+static firn_status bind_comparison(struct parser *parser, enum firn_predicate_op compare, const struct operand *left,
+                                   const struct operand *right, const struct firn_predicate **out)
+{
+    if (left->field && right->field)
+        return firn_where_fail(parser->op, right->at, "two columns are compared; one side must be a constant");
+    if (left->field)
+        return firn_predicate_compare(parser->op, left->field, compare, &right->literal, out);
+    if (right->field)
+        return firn_predicate_compare(parser->op, right->field, firn_predicate_op_flip(compare), &left->literal, out);
+    return compare_constants(parser, compare, left, right, out);
+}
+
+/* a <=> b: equality that knows null. */
+static firn_status bind_null_safe(struct parser *parser, const struct operand *left, const struct operand *right,
+                                  bool negate, const struct firn_predicate **out)
+{
+    const struct firn_field *field = left->field ? left->field : right->field;
+    const struct firn_literal *literal = left->field ? &right->literal : &left->literal;
+    struct firn_arena *arena = parser->op->arena;
+    if (!field || (left->field && right->field))
+        return firn_where_fail(parser->op, left->at, "<=> compares a column with a constant");
+    if (literal->kind == FIRN_LITERAL_NULL) {
+        *out = firn_predicate_unary(arena, negate ? FIRN_PRED_NOT_NULL : FIRN_PRED_IS_NULL, field);
+        return FIRN_OK;
+    }
+    FIRN_TRY(firn_predicate_compare(parser->op, field, negate ? FIRN_PRED_NOT_EQ : FIRN_PRED_EQ, literal, out));
+    if (negate)
+        *out = firn_predicate_join(arena, FIRN_PRED_OR, firn_predicate_unary(arena, FIRN_PRED_IS_NULL, field), *out);
+    return FIRN_OK;
+}
+
+static firn_status parse_in(struct parser *parser, const struct operand *left, bool negate,
+                            const struct firn_predicate **out)
+{
+    FIRN_ARRAY(struct firn_literal) list = { 0 };
+    FIRN_TRY(need_symbol(parser, "("));
+    do {
+        struct firn_literal literal;
+        FIRN_TRY(parse_literal(parser, &literal));
+        FIRN_PUSH(parser->op->arena, &list, literal);
+    } while (take_symbol(parser, ","));
+    FIRN_TRY(need_symbol(parser, ")"));
+    return firn_predicate_in(parser->op, left->field, negate, list.items, list.count, out);
+}
+
+static firn_status parse_between(struct parser *parser, const struct operand *left, bool negate,
+                                 const struct firn_predicate **out)
+{
+    struct firn_literal low, high;
+    const struct firn_predicate *above, *below;
+    FIRN_TRY(parse_literal(parser, &low));
+    if (!take_word(parser, "and"))
+        return fail_expected(parser, "AND");
+    FIRN_TRY(parse_literal(parser, &high));
+    FIRN_TRY(firn_predicate_compare(parser->op, left->field, negate ? FIRN_PRED_LT : FIRN_PRED_GT_EQ, &low, &above));
+    FIRN_TRY(firn_predicate_compare(parser->op, left->field, negate ? FIRN_PRED_GT : FIRN_PRED_LT_EQ, &high, &below));
+    *out = firn_predicate_join(parser->op->arena, negate ? FIRN_PRED_OR : FIRN_PRED_AND, above, below);
+    return FIRN_OK;
+}
+
+static firn_status parse_like(struct parser *parser, const struct operand *left, bool negate,
+                              const struct firn_predicate **out)
+{
+    struct firn_literal pattern;
+    FIRN_TRY(parse_literal(parser, &pattern));
+    return firn_predicate_like(parser->op, left->field, negate, &pattern, out);
+}
+
+static firn_status parse_is(struct parser *parser, const struct operand *left, bool negate,
+                            const struct firn_predicate **out)
+{
+    negate ^= take_word(parser, "not");
+    if (take_word(parser, "null"))
+        *out = firn_predicate_unary(parser->op->arena, negate ? FIRN_PRED_NOT_NULL : FIRN_PRED_IS_NULL, left->field);
+    else if (take_word(parser, "nan"))
+        *out = firn_predicate_unary(parser->op->arena, negate ? FIRN_PRED_NOT_NAN : FIRN_PRED_IS_NAN, left->field);
+    else
+        return fail_expected(parser, "NULL");
+    return FIRN_OK;
+}
+
+static bool take_comparison(struct parser *parser, enum firn_predicate_op *out)
+{
+    static const struct {
+        const char *symbol;
+        enum firn_predicate_op op;
+    } rows[] = {
+        { "=", FIRN_PRED_EQ }, { "==", FIRN_PRED_EQ },    { "<>", FIRN_PRED_NOT_EQ }, { "!=", FIRN_PRED_NOT_EQ },
+        { "<", FIRN_PRED_LT }, { "<=", FIRN_PRED_LT_EQ }, { ">", FIRN_PRED_GT },      { ">=", FIRN_PRED_GT_EQ },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(rows); i++)
+        if (take_symbol(parser, rows[i].symbol)) {
+            *out = rows[i].op;
+            return true;
+        }
+    return false;
+}
+
+/* An operand alone: TRUE, FALSE, NULL, or a boolean column. */
+static firn_status bind_alone(struct parser *parser, const struct operand *left, bool negate,
+                              const struct firn_predicate **out)
+{
+    struct firn_literal holds = { .kind = FIRN_LITERAL_BOOLEAN, .at = left->at, .boolean = !negate };
+    *out = &firn_predicate_false;
+    if (left->field && left->field->type.id == FIRN_TYPE_BOOLEAN)
+        return firn_predicate_compare(parser->op, left->field, FIRN_PRED_EQ, &holds, out);
+    if (!left->field && left->literal.kind == FIRN_LITERAL_NULL)
+        return FIRN_OK;
+    if (left->field || left->literal.kind != FIRN_LITERAL_BOOLEAN)
+        return fail_expected(parser, "a comparison");
+    *out = constant(left->literal.boolean != negate);
+    return FIRN_OK;
+}
+
+static firn_status parse_predicate(struct parser *parser, bool negate, const struct firn_predicate **out)
+{
+    struct operand left, right;
+    enum firn_predicate_op compare;
+    FIRN_TRY(count_leaf(parser));
+    FIRN_TRY(parse_operand(parser, &left));
+    if (take_symbol(parser, "<=>")) {
+        FIRN_TRY(parse_operand(parser, &right));
+        return bind_null_safe(parser, &left, &right, negate, out);
+    }
+    if (take_comparison(parser, &compare)) {
+        FIRN_TRY(parse_operand(parser, &right));
+        return bind_comparison(parser, negate ? firn_predicate_op_negate(compare) : compare, &left, &right, out);
+    }
+    if (!left.field)
+        return bind_alone(parser, &left, negate, out);
+    if (take_word(parser, "is"))
+        return parse_is(parser, &left, negate, out);
+    bool inverted = take_word(parser, "not");
+    if (take_word(parser, "in"))
+        return parse_in(parser, &left, negate != inverted, out);
+    if (take_word(parser, "between"))
+        return parse_between(parser, &left, negate != inverted, out);
+    if (take_word(parser, "like"))
+        return parse_like(parser, &left, negate != inverted, out);
+    return inverted ? fail_expected(parser, "IN, BETWEEN or LIKE") : bind_alone(parser, &left, negate, out);
+}
+
+static firn_status parse_or(struct parser *parser, bool negate, const struct firn_predicate **out);
+
+/* isnan(column) */
+static firn_status parse_isnan(struct parser *parser, bool negate, const struct firn_predicate **out)
+{
+    const struct firn_field *field;
+    FIRN_TRY(count_leaf(parser));
+    parser->next += 2;
+    FIRN_TRY(parse_column(parser, &field));
+    *out = firn_predicate_unary(parser->op->arena, negate ? FIRN_PRED_NOT_NAN : FIRN_PRED_IS_NAN, field);
+    return need_symbol(parser, ")");
+}
+
+static firn_status parse_primary(struct parser *parser, bool negate, const struct firn_predicate **out)
+{
+    if (is_word(peek(parser, 0), "isnan") && is_symbol(peek(parser, 1), "("))
+        return parse_isnan(parser, negate, out);
+    if (!take_symbol(parser, "("))
+        return parse_predicate(parser, negate, out);
+    if (parser->depth++ == DEPTH_MAX)
+        return firn_where_fail(parser->op, peek(parser, 0)->at, "parentheses nested more than %d deep", DEPTH_MAX);
+    FIRN_TRY(parse_or(parser, negate, out));
+    parser->depth--;
+    return need_symbol(parser, ")");
+}
+
+static firn_status parse_and(struct parser *parser, bool negate, const struct firn_predicate **out)
+{
+    const struct firn_predicate *joined = NULL;
+    do {
+        const struct firn_predicate *part;
+        bool inverted = negate;
+        while (take_word(parser, "not") || take_symbol(parser, "!"))
+            inverted = !inverted;
+        FIRN_TRY(parse_primary(parser, inverted, &part));
+        enum firn_predicate_op join = negate ? FIRN_PRED_OR : FIRN_PRED_AND;
+        joined = joined ? firn_predicate_join(parser->op->arena, join, joined, part) : part;
+    } while (take_word(parser, "and"));
+    *out = joined;
+    return FIRN_OK;
+}
+
+static firn_status parse_or(struct parser *parser, bool negate, const struct firn_predicate **out)
+{
+    const struct firn_predicate *joined = NULL;
+    do {
+        const struct firn_predicate *part;
+        FIRN_TRY(parse_and(parser, negate, &part));
+        enum firn_predicate_op join = negate ? FIRN_PRED_AND : FIRN_PRED_OR;
+        joined = joined ? firn_predicate_join(parser->op->arena, join, joined, part) : part;
+    } while (take_word(parser, "or"));
+    *out = joined;
+    return FIRN_OK;
+}
+
+firn_status firn_predicate_parse(struct firn_op *op, struct firn_text text, const struct firn_schema *schema,
+                                 const struct firn_predicate **out)
+{
+    struct parser parser = { .op = op, .text = text, .schema = schema };
+    if (text.len > TEXT_BYTES_MAX)
+        return firn_fail(op, FIRN_USAGE, "where: the text has %zu bytes, more than %d", text.len, TEXT_BYTES_MAX);
+    FIRN_TRY(lex(&parser));
+    FIRN_TRY(parse_or(&parser, false, out));
+    return peek(&parser, 0)->kind == TOKEN_END ? FIRN_OK : fail_expected(&parser, "AND, OR or the end");
+}
