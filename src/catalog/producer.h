@@ -114,4 +114,26 @@ FIRN_CHECKED firn_status firn_position_deletes_name_any(struct firn_op *op, stru
                                                         const struct firn_data_file *file, const struct firn_map *paths,
                                                         struct firn_text *named);
 
+/* snapshot_update.c: the attempt as what a catalog takes. */
+
+/* What an attempt builds. */
+struct firn_attempt {
+    int32_t number; /* from 1 */
+    const struct firn_ref *ref;
+    const struct firn_snapshot *head; /* NULL: the branch has no snapshot */
+    struct firn_manifest_rows data, deletes;
+    struct firn_filtered_list filtered;
+    struct firn_summary summary;
+    uint64_t removed_delete_files;
+    int64_t sequence_number;
+    int64_t next_row_id;
+    struct firn_text list_path;
+    struct firn_manifest_rows list; /* as written */
+};
+/* Owned by op->arena. */
+json_t *firn_snapshot_updates(struct firn_op *op, const struct firn_producer *producer,
+                              const struct firn_attempt *attempt);
+json_t *firn_snapshot_requirements(struct firn_op *op, const struct firn_producer *producer,
+                                   const struct firn_attempt *attempt);
+
 #endif

@@ -9,28 +9,13 @@
 #include "table/location.h"
 #include "table/scan.h"
 
-/* What an attempt builds. */
-struct attempt {
-    int32_t number; /* from 1 */
-    const struct firn_ref *ref;
-    const struct firn_snapshot *head; /* NULL: the branch has no snapshot */
-    struct firn_manifest_rows data, deletes;
-    struct firn_filtered_list filtered;
-    struct firn_summary summary;
-    uint64_t removed_delete_files;
-    int64_t sequence_number;
-    int64_t next_row_id;
-    struct firn_text list_path;
-    struct firn_manifest_rows list; /* as written */
-};
-
 static firn_status fail_finally(struct firn_producer *producer, firn_status status)
 {
     producer->is_final = status != FIRN_OK;
     return status;
 }
 
-static firn_status find_head(struct firn_op *op, const struct firn_producer *producer, struct attempt *attempt)
+static firn_status find_head(struct firn_op *op, const struct firn_producer *producer, struct firn_attempt *attempt)
 {
     const struct firn_metadata *metadata = producer->table->metadata;
     struct firn_text branch = producer->change->branch;
@@ -43,7 +28,7 @@ static firn_status find_head(struct firn_op *op, const struct firn_producer *pro
     return FIRN_OK;
 }
 
-static firn_status load_rows(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+static firn_status load_rows(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     struct firn_manifest_list rows = { 0 };
     if (attempt->head)
@@ -68,7 +53,7 @@ static int64_t lowest_live_number(const struct firn_producer *producer, const st
 }
 
 /* Counts what left, each file once, and checks that everything the change names for removal was there. */
-static firn_status count_lost(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+static firn_status count_lost(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     const struct firn_snapshot_change *change = producer->change;
     bool *data_seen = FIRN_NEW_ARRAY(op->arena, bool, change->removed_count);
@@ -101,7 +86,7 @@ static firn_status count_lost(struct firn_op *op, struct firn_producer *producer
     return FIRN_OK;
 }
 
-static firn_status count_added(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt,
+static firn_status count_added(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt,
                                const struct firn_data_file *files, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -114,7 +99,7 @@ static firn_status count_added(struct firn_op *op, struct firn_producer *produce
 }
 
 static firn_status check_no_rows_appear(struct firn_op *op, const struct firn_producer *producer,
-                                        const struct attempt *attempt)
+                                        const struct firn_attempt *attempt)
 {
     int64_t added = attempt->summary.metrics[FIRN_METRIC_ADDED_RECORDS];
     int64_t removed = attempt->summary.metrics[FIRN_METRIC_REMOVED_RECORDS];
@@ -135,7 +120,7 @@ static void push_front(struct firn_op *op, const struct firn_manifest_rows *fron
 }
 
 /* The manifests of the new snapshot: what is left of the head's, and the change's own in front. */
-static firn_status build_manifests(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+static firn_status build_manifests(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     const struct firn_snapshot_change *change = producer->change;
     FIRN_TRY(firn_manifests_filter(op, producer, &attempt->data, 0, &attempt->filtered));
@@ -153,7 +138,7 @@ static firn_status build_manifests(struct firn_op *op, struct firn_producer *pro
     return firn_manifests_merge(op, producer, &attempt->deletes, &attempt->summary.manifests_replaced);
 }
 
-static void count_manifests(const struct firn_producer *producer, struct attempt *attempt)
+static void count_manifests(const struct firn_producer *producer, struct firn_attempt *attempt)
 {
     for (size_t i = 0; i < attempt->list.count; i++) {
         bool is_own = attempt->list.items[i].added_snapshot_id == producer->snapshot_id;
@@ -162,8 +147,8 @@ static void count_manifests(const struct firn_producer *producer, struct attempt
     }
 }
 
-static firn_status write_list_content(struct firn_op *op, const struct firn_producer *producer, struct attempt *attempt,
-                                      struct firn_sink *sink)
+static firn_status write_list_content(struct firn_op *op, const struct firn_producer *producer,
+                                      struct firn_attempt *attempt, struct firn_sink *sink)
 {
     const struct firn_metadata *metadata = producer->table->metadata;
     struct firn_manifest_list_header header = {
@@ -180,7 +165,7 @@ static firn_status write_list_content(struct firn_op *op, const struct firn_prod
 
 /* A fresh list for every attempt, since numbers are given here. The rows are copies: those kept for other attempts stay
  * without numbers. */
-static firn_status write_list(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+static firn_status write_list(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     struct firn_store_writer *file;
     struct firn_text name = firn_text_format(op->arena, "snap-%" PRId64 "-%d-%.*s.avro", producer->snapshot_id,
@@ -199,82 +184,6 @@ static firn_status write_list(struct firn_op *op, struct firn_producer *producer
     return firn_store_writer_finish(op, file);
 }
 
-static json_t *snapshot_json(struct firn_op *op, const struct firn_producer *producer, const struct attempt *attempt)
-{
-    const struct firn_snapshot_change *change = producer->change;
-    const struct firn_metadata *metadata = producer->table->metadata;
-    json_t *json = json_object();
-    firn_json_set_i64(json, "snapshot-id", producer->snapshot_id);
-    if (attempt->head)
-        firn_json_set_i64(json, "parent-snapshot-id", attempt->head->id);
-    if (metadata->format_version > 1)
-        firn_json_set_i64(json, "sequence-number", attempt->sequence_number);
-    firn_json_set_i64(json, "timestamp-ms", FIRN_MAX(firn_now_ms(op), metadata->last_updated_ms));
-    json_object_set(json, "summary",
-                    firn_summary_json(op, &attempt->summary, change->operation, attempt->head, change->properties,
-                                      change->property_count));
-    firn_json_set_text(json, "manifest-list", attempt->list_path);
-    firn_json_set_i64(json, "schema-id", metadata->current_schema_id);
-    if (metadata->format_version > 2) {
-        firn_json_set_i64(json, "first-row-id", metadata->next_row_id);
-        firn_json_set_i64(json, "added-rows", attempt->next_row_id - metadata->next_row_id);
-    }
-    return json;
-}
-
-static void set_limit(json_t *json, const char *key, int64_t value)
-{
-    if (value >= 0)
-        firn_json_set_i64(json, key, value);
-}
-
-/* The branch keeps its own retention. */
-static json_t *set_ref_json(const struct firn_producer *producer, const struct attempt *attempt)
-{
-    json_t *json = json_object();
-    firn_json_set_text(json, "action", FIRN_TEXT("set-snapshot-ref"));
-    firn_json_set_text(json, "ref-name", producer->change->branch);
-    firn_json_set_text(json, "type", FIRN_TEXT("branch"));
-    firn_json_set_i64(json, "snapshot-id", producer->snapshot_id);
-    if (attempt->ref) {
-        set_limit(json, "min-snapshots-to-keep", attempt->ref->snapshots_min_keep);
-        set_limit(json, "max-snapshot-age-ms", attempt->ref->snapshot_age_ms_max);
-        set_limit(json, "max-ref-age-ms", attempt->ref->ref_age_ms_max);
-    }
-    return json;
-}
-
-static json_t *updates_json(struct firn_op *op, const struct firn_producer *producer, const struct attempt *attempt)
-{
-    json_t *updates = firn_json_own(op->arena, json_array());
-    json_t *add = json_object();
-    firn_json_set_text(add, "action", FIRN_TEXT("add-snapshot"));
-    firn_json_set(add, "snapshot", snapshot_json(op, producer, attempt));
-    json_array_append_new(updates, add);
-    if (!producer->change->stage_only)
-        json_array_append_new(updates, set_ref_json(producer, attempt));
-    return updates;
-}
-
-static json_t *requirements_json(struct firn_op *op, const struct firn_producer *producer,
-                                 const struct attempt *attempt)
-{
-    json_t *requirements = firn_json_own(op->arena, json_array());
-    struct firn_text uuid = producer->table->metadata->table_uuid;
-    if (uuid.len > 0) {
-        json_t *same_table = json_object();
-        firn_json_set_text(same_table, "type", FIRN_TEXT("assert-table-uuid"));
-        firn_json_set_text(same_table, "uuid", uuid);
-        json_array_append_new(requirements, same_table);
-    }
-    json_t *same_head = json_object();
-    firn_json_set_text(same_head, "type", FIRN_TEXT("assert-ref-snapshot-id"));
-    firn_json_set_text(same_head, "ref", producer->change->branch);
-    firn_json_set(same_head, "snapshot-id", attempt->head ? json_integer(attempt->head->id) : json_null());
-    json_array_append_new(requirements, same_head);
-    return requirements;
-}
-
 /* A table whose format was raised between attempts wants its manifests written anew; the old ones are cleaned up. */
 static void forget_on_upgrade(struct firn_op *op, struct firn_producer *producer)
 {
@@ -287,7 +196,7 @@ static void forget_on_upgrade(struct firn_op *op, struct firn_producer *producer
     firn_map_init(&producer->merged, op->arena);
 }
 
-static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     producer->is_final = false;
     FIRN_TRY(firn_op_check(op));
@@ -299,8 +208,8 @@ static firn_status make_attempt(struct firn_op *op, struct firn_producer *produc
     FIRN_TRY(load_rows(op, producer, attempt));
     FIRN_TRY(build_manifests(op, producer, attempt));
     FIRN_TRY(write_list(op, producer, attempt)); /* (1) */
-    return firn_catalog_commit(op, producer->table, requirements_json(op, producer, attempt),
-                               updates_json(op, producer, attempt));
+    return firn_catalog_commit(op, producer->table, firn_snapshot_requirements(op, producer, attempt),
+                               firn_snapshot_updates(op, producer, attempt));
 }
 
 static firn_status check_deletes(struct firn_op *op, const struct firn_snapshot_change *change, int32_t version)
@@ -400,7 +309,8 @@ static void clean_up_failure(struct firn_op *op, const struct firn_producer *pro
 }
 
 /* The lists of lost attempts, and manifests that the committed list does not name. */
-static void clean_up_success(struct firn_op *op, const struct firn_producer *producer, const struct attempt *attempt)
+static void clean_up_success(struct firn_op *op, const struct firn_producer *producer,
+                             const struct firn_attempt *attempt)
 {
     struct firn_store *store = producer->table->store;
     struct firn_map used;
@@ -420,13 +330,13 @@ static bool may_try_again(const struct firn_producer *producer, firn_status stat
     return !producer->is_final && (status == FIRN_CONFLICT || status == FIRN_UNAVAILABLE);
 }
 
-static firn_status run_attempts(struct firn_op *op, struct firn_producer *producer, struct attempt *attempt)
+static firn_status run_attempts(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     struct firn_retry_policy policy;
     FIRN_TRY(firn_retry_policy_of(op, producer->table->metadata, &policy));
     int64_t started_ms = op->env->monotonic_ms(op->env->context);
     for (int32_t number = 1;; number++) {
-        *attempt = (struct attempt){ .number = number };
+        *attempt = (struct firn_attempt){ .number = number };
         firn_status status = make_attempt(op, producer, attempt);
         if (status == FIRN_OK || !may_try_again(producer, status))
             return status;
@@ -440,7 +350,7 @@ firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, str
                                  const struct firn_snapshot_change *change, struct firn_snapshot_result *out)
 {
     struct firn_producer producer = { .pool = pool, .table = table, .change = change };
-    struct attempt attempt = { 0 };
+    struct firn_attempt attempt = { 0 };
     FIRN_TRY(init(op, &producer));
     firn_status status = run_attempts(op, &producer, &attempt);
     if (status == FIRN_OK)
