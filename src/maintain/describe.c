@@ -205,5 +205,5 @@ firn_status firn_table_describe(struct firn_op *op, struct firn_pool *pool, stru
                                 struct firn_describe_options options, json_t **out)
 {
     *out = firn_json_own(op->arena, json_object());
-    return firn_context(op, describe(op, pool, table, options, *out), "table %.*s", FIRN_FMT(table->name));
+    return describe(op, pool, table, options, *out);
 }

@@ -434,11 +434,10 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
     if (plan->group_count == 0)
         return FIRN_OK;
     if (!table->catalog)
-        return firn_fail(op, FIRN_USAGE, "table %.*s was opened from a metadata file and is read-only",
-                         FIRN_FMT(table->name));
+        return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
     begin_progress(plan, progress);
     firn_status status = apply_groups(op, pool, &run, progress);
     firn_progress_end(op, progress);
     out->elapsed_ms = monotonic_ms(op) - started_ms;
-    return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
+    return status;
 }

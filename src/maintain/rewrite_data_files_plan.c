@@ -85,9 +85,7 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
     FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, args, &plan->options));
     if (plan->where.len > 0)
         FIRN_TRY(firn_predicate_parse(op, plan->where, firn_metadata_current_schema(plan->metadata), &where));
-    firn_status status = find_head(op, plan->metadata, plan->branch, &plan->snapshot);
-    if (status == FIRN_OK && plan->snapshot)
-        status = make_plan(op, pool, table->store, where, plan);
+    FIRN_TRY(find_head(op, plan->metadata, plan->branch, &plan->snapshot));
     *out = plan;
-    return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
+    return plan->snapshot ? make_plan(op, pool, table->store, where, plan) : FIRN_OK;
 }

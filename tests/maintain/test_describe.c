@@ -23,8 +23,8 @@ static const struct {
     { "glaredb_v1_lineitem_partitioned", "iceberg/tables-v1/lineitem_partitioned" },
     { "glaredb_v1_lineitem_versioned", "iceberg/tables-v1/lineitem_versioned" },
     { "glaredb_v2_lineitem_partitioned", "iceberg/tables-v2/lineitem_partitioned" },
-    { "impala_eq_delete_bogus",
-      "hdfs://localhost:20500/test-warehouse/iceberg_test/hadoop_catalog/ice/iceberg_v2_delete_different_equality_ids" },
+    { "impala_eq_delete_bogus", "hdfs://localhost:20500/test-warehouse/iceberg_test/hadoop_catalog/ice/"
+                                "iceberg_v2_delete_different_equality_ids" },
 };
 
 /* Opens a table of the corpus where it lies. A table whose root is below its copy has files beside that root. */
@@ -41,8 +41,8 @@ static struct described open_table(struct firn_op *op, struct firn_text root, co
             relocations[config.relocation_count++] =
                 (struct firn_relocation){ firn_text_of(other_locations[i].from), folder };
     struct described described = { 0 };
-    struct firn_text metadata_file = firn_text_format(
-        op->arena, "%.*s/%s", FIRN_FMT(folder), json_string_value(json_object_get(expected, "metadata_file")));
+    struct firn_text metadata_file = firn_text_format(op->arena, "%.*s/%s", FIRN_FMT(folder),
+                                                      json_string_value(json_object_get(expected, "metadata_file")));
     CHECK_OK(op, firn_store_open(op, &config, &described.store));
     CHECK_OK(op, firn_table_open_location(op, described.store, metadata_file, &described.catalog, &described.table));
     return described;
@@ -160,9 +160,9 @@ static void every_snapshot_can_be_described(void **state)
         if (!json_object_get(expected, "per_snapshot"))
             continue;
         struct described described = open_table(op, root, name, expected);
-        json_array_foreach(json_object_get(expected, "per_snapshot"), at, snapshot)
-            if (!json_is_true(json_object_get(snapshot, "incomplete")))
-                check_snapshot(op, name, &described, snapshot);
+        json_array_foreach(json_object_get(expected, "per_snapshot"), at,
+                           snapshot) if (!json_is_true(json_object_get(snapshot, "incomplete")))
+            check_snapshot(op, name, &described, snapshot);
         close_table(&described);
     }
 }
