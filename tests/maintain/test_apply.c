@@ -1,6 +1,7 @@
 /* rewrite_data_files on small real tables: what it leaves, what others may do meanwhile, what a failure leaves. */
 #include "rewrite/fixture.h"
 
+#include "catalog/catalog.h"
 #include "catalog/snapshot_producer.h"
 #include "firn/rewrite_data_files.h"
 #include "maintain/rewrite_data_files.h"
@@ -182,7 +183,7 @@ struct job {
     struct firn_property options[OPTIONS_MAX];
     size_t option_count;
     bool verify_full;
-    struct firn_text where;
+    struct firn_text where, branch;
     struct firn_rewrite_plan *plan;
     struct firn_rewrite_data_files_report report;
 };
@@ -196,6 +197,7 @@ static firn_status plan(struct firn_op *op, struct world *world, struct job *job
 {
     struct firn_rewrite_data_files_args args = {
         .where = job->where,
+        .branch = job->branch,
         .options = job->options,
         .option_count = job->option_count,
         .verify_full = job->verify_full,
@@ -463,6 +465,55 @@ static void unknown_branches_are_not_found(void **state)
     end(&world);
 }
 
+static void where_selects_partitions(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct job some = { .where = FIRN_TEXT("part = 2") }, all = { 0 }, wrong = { .where = FIRN_TEXT("nosuch = 2") };
+    begin(op, &world, "2");
+    append(op, &world, 1, 5);
+    append(op, &world, 2, 5);
+    const char *before = live_ids(op, &world);
+    CHECK_STATUS(op, FIRN_USAGE, plan(op, &world, &wrong));
+    CHECK_OK(op, plan_and_apply(op, &world, &some));
+    assert_int_equal(some.report.rewritten_data_files_count, 5);
+    assert_int_equal(scan_current(op, &world, world.store).file_count, 6);
+    check_settled(op, &world, &some);
+    CHECK_OK(op, plan_and_apply(op, &world, &all));
+    assert_int_equal(all.report.rewritten_data_files_count, 5);
+    assert_string_equal(live_ids(op, &world), before);
+    check_settled(op, &world, &all);
+    end(&world);
+}
+
+static void make_branch(struct firn_op *op, struct world *world, const char *name)
+{
+    json_t *update = json_object(), *updates = firn_json_own(op->arena, json_array());
+    firn_json_set_text(update, "action", FIRN_TEXT("set-snapshot-ref"));
+    firn_json_set_text(update, "ref-name", firn_text_of(name));
+    firn_json_set_text(update, "type", FIRN_TEXT("branch"));
+    firn_json_set_i64(update, "snapshot-id", world->table.metadata->current_snapshot_id);
+    json_array_append_new(updates, update);
+    CHECK_OK(op, firn_catalog_commit(op, &world->table, firn_json_own(op->arena, json_array()), updates));
+}
+
+static void a_branch_is_rewritten_alone(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct job job = { .branch = FIRN_TEXT("dev") };
+    begin(op, &world, "2");
+    append(op, &world, 1, 5);
+    make_branch(op, &world, "dev");
+    int64_t main_id = world.table.metadata->current_snapshot_id;
+    CHECK_OK(op, plan_and_apply(op, &world, &job));
+    assert_int_equal(job.report.rewritten_data_files_count, 5);
+    assert_int_equal(world.table.metadata->current_snapshot_id, main_id);
+    assert_int_equal(firn_metadata_ref(world.table.metadata, FIRN_TEXT("dev"))->snapshot_id, job.report.snapshot_id);
+    check_settled(op, &world, &job);
+    end(&world);
+}
+
 /* Each storage call fails once, in turn, until a run meets no fault. After every failure the table is the old one or
  * the new one, every live file is there, the rows are the same, and nothing is left over: invariants (1) to (3). */
 static void run_with_fault(struct firn_op *op, struct world *world, struct fault fault, struct fault_report *report,
@@ -528,6 +579,8 @@ int main(void)
         TEST(all_groups_failing_is_no_partial_success),
         TEST(a_table_without_catalog_is_read_only),
         TEST(unknown_branches_are_not_found),
+        TEST(where_selects_partitions),
+        TEST(a_branch_is_rewritten_alone),
         TEST(faults_leave_the_old_or_the_new_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

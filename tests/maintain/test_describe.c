@@ -1,58 +1,9 @@
 /* firn describe over every table of the corpus, against what is known of each. */
-#include "support/corpus.h"
+#include "maintain/corpus_table.h"
 
-#include "base/math.h"
 #include "base/pool.h"
 #include "firn/describe.h"
-#include "store/store.h"
 #include "table/metadata.h"
-
-struct described {
-    struct firn_store *store;
-    struct firn_catalog *catalog;
-    struct firn_table table;
-};
-
-/* Where some tables' files are recorded, beside the location that the metadata states. */
-static const struct {
-    const char *name, *from;
-} other_locations[] = {
-    { "duckdb_bigquery_export", "data/persistent/big_query_error" },
-    { "duckdb_lineitem_gz", "lineitem_iceberg_gz" },
-    { "duckdb_lineitem_overwritten", "lineitem_iceberg" },
-    { "glaredb_v1_lineitem_partitioned", "iceberg/tables-v1/lineitem_partitioned" },
-    { "glaredb_v1_lineitem_versioned", "iceberg/tables-v1/lineitem_versioned" },
-    { "glaredb_v2_lineitem_partitioned", "iceberg/tables-v2/lineitem_partitioned" },
-    { "impala_eq_delete_bogus", "hdfs://localhost:20500/test-warehouse/iceberg_test/hadoop_catalog/ice/"
-                                "iceberg_v2_delete_different_equality_ids" },
-};
-
-/* Opens a table of the corpus where it lies. A table whose root is below its copy has files beside that root. */
-static struct described open_table(struct firn_op *op, struct firn_text root, const char *name, const json_t *expected)
-{
-    struct firn_text folder = firn_text_format(op->arena, "%.*s/iceberg/%s", FIRN_FMT(root), name);
-    struct firn_text from = firn_text_of(json_string_value(json_object_get(expected, "recorded_location")));
-    if (json_is_string(json_object_get(expected, "table_root_in_copy")))
-        from = firn_text_until(from, (size_t)firn_text_find_last(from, '/'));
-    struct firn_relocation relocations[2] = { { from, folder } };
-    struct firn_store_config config = { relocations, 1 };
-    for (size_t i = 0; i < FIRN_COUNT_OF(other_locations); i++)
-        if (strcmp(other_locations[i].name, name) == 0)
-            relocations[config.relocation_count++] =
-                (struct firn_relocation){ firn_text_of(other_locations[i].from), folder };
-    struct described described = { 0 };
-    struct firn_text metadata_file = firn_text_format(op->arena, "%.*s/%s", FIRN_FMT(folder),
-                                                      json_string_value(json_object_get(expected, "metadata_file")));
-    CHECK_OK(op, firn_store_open(op, &config, &described.store));
-    CHECK_OK(op, firn_table_open_location(op, described.store, metadata_file, &described.catalog, &described.table));
-    return described;
-}
-
-static void close_table(struct described *described)
-{
-    firn_catalog_close(described->catalog);
-    firn_store_close(described->store);
-}
 
 /* Members of EXPECTED.json that describe gives under the same name. */
 static const char *const same_keys[] = {
@@ -106,14 +57,14 @@ static void tables_are_what_is_known_of_them(void **state)
     json_t *tables = corpus_expected(op, root, "iceberg");
     json_object_foreach(tables, name, expected)
     {
-        struct described described = open_table(op, root, name, expected);
+        struct corpus_table described = corpus_table_open(op, root, name, expected);
         struct firn_describe_options options = { .snapshot_id = FIRN_NO_SNAPSHOT, .count = true };
         json_t *got;
         firn_status status = firn_table_describe(op, pool, &described.table, options, &got);
         CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
         check_table(name, expected, got);
         counted += json_is_integer(json_object_get(got, "live_rows"));
-        close_table(&described);
+        corpus_table_close(&described);
     }
     firn_pool_close(pool);
     CHECK(counted >= 60, "only %d tables could be counted", counted);
@@ -124,7 +75,7 @@ static int64_t id_of(const char *text)
     return (int64_t)strtoull(text, NULL, 10);
 }
 
-static void check_snapshot(struct firn_op *op, const char *name, struct described *described, const json_t *expected)
+static void check_snapshot(struct firn_op *op, const char *name, struct corpus_table *described, const json_t *expected)
 {
     static const struct {
         const char *expected, *got;
@@ -159,11 +110,11 @@ static void every_snapshot_can_be_described(void **state)
     {
         if (!json_object_get(expected, "per_snapshot"))
             continue;
-        struct described described = open_table(op, root, name, expected);
+        struct corpus_table described = corpus_table_open(op, root, name, expected);
         json_array_foreach(json_object_get(expected, "per_snapshot"), at,
                            snapshot) if (!json_is_true(json_object_get(snapshot, "incomplete")))
             check_snapshot(op, name, &described, snapshot);
-        close_table(&described);
+        corpus_table_close(&described);
     }
 }
 
@@ -173,12 +124,12 @@ static void unknown_snapshots_are_not_found(void **state)
     struct firn_text root = corpus_root(op);
     CORPUS_OR_SKIP(root);
     json_t *expected = json_object_get(corpus_expected(op, root, "iceberg"), "duckdb_uuid");
-    struct described described = open_table(op, root, "duckdb_uuid", expected);
+    struct corpus_table described = corpus_table_open(op, root, "duckdb_uuid", expected);
     json_t *got;
     CHECK_STATUS(
         op, FIRN_NOT_FOUND,
         firn_table_describe(op, NULL, &described.table, (struct firn_describe_options){ .snapshot_id = 12 }, &got));
-    close_table(&described);
+    corpus_table_close(&described);
 }
 
 int main(void)

@@ -1,0 +1,85 @@
+/* Plans over every table of the corpus: whatever wrote it, each live file is either in a group or left with a reason.
+ */
+#include "maintain/corpus_table.h"
+
+#include "firn/rewrite_data_files.h"
+#include "maintain/rewrite_data_files.h"
+
+static struct firn_rewrite_plan *plan_all(struct firn_op *op, const char *name, struct firn_table *table)
+{
+    static const struct firn_property options[] = { { FIRN_TEXT_INIT("rewrite-all"), FIRN_TEXT_INIT("true") } };
+    struct firn_rewrite_data_files_args args = { .options = options, .option_count = 1 };
+    struct firn_rewrite_plan *plan;
+    firn_status status = firn_rewrite_data_files_plan(op, NULL, table, &args, &plan);
+    CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
+    return plan;
+}
+
+static void check_plan(const char *name, const struct firn_rewrite_plan *plan, const json_t *expected)
+{
+    json_int_t live = json_integer_value(json_object_get(expected, "live_data_files"));
+    uint32_t grouped = 0;
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        grouped += plan->groups[i]->file_count;
+        for (uint32_t j = 0; j < plan->groups[i]->file_count; j++) {
+            const struct firn_scan_file *scan = plan->files[plan->groups[i]->files[j]].scan;
+            CHECK(firn_delete_match_count(&scan->deletes) == 0, "%s: a file with deletes is grouped", name);
+            CHECK(scan->entry->file.format == FIRN_FILE_PARQUET, "%s: a file that is not parquet is grouped", name);
+        }
+    }
+    CHECK(grouped + plan->left_alone_count == live, "%s: %u grouped, %u left alone of %" PRId64, name, grouped,
+          plan->left_alone_count, (int64_t)live);
+}
+
+static void every_table_can_be_planned(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    const char *name;
+    json_t *expected;
+    CORPUS_OR_SKIP(root);
+    json_t *tables = corpus_expected(op, root, "iceberg");
+    json_object_foreach(tables, name, expected)
+    {
+        struct corpus_table opened = corpus_table_open(op, root, name, expected);
+        const struct firn_rewrite_plan *plan = plan_all(op, name, &opened.table);
+        check_plan(name, plan, expected);
+        CHECK(json_is_object(firn_rewrite_plan_json(op, plan)), "%s", name);
+        corpus_table_close(&opened);
+    }
+}
+
+/* Deletes that rows are known to be gone by must be seen to apply to some file. */
+static void known_deletes_hold_files_back(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    const char *name;
+    json_t *expected;
+    CORPUS_OR_SKIP(root);
+    json_t *tables = corpus_expected(op, root, "iceberg");
+    json_object_foreach(tables, name, expected)
+    {
+        const json_t *rows = json_object_get(expected, "live_rows");
+        if (!json_is_integer(rows) ||
+            json_integer_value(rows) == json_integer_value(json_object_get(expected, "live_data_records")))
+            continue;
+        struct corpus_table opened = corpus_table_open(op, root, name, expected);
+        const struct firn_rewrite_plan *plan = plan_all(op, name, &opened.table);
+        uint32_t held_back = 0;
+        for (uint32_t i = 0; i < plan->file_count; i++)
+            held_back += plan->files[i].verdict == FIRN_VERDICT_DELETES;
+        CHECK(held_back > 0, "%s: %" PRId64 " rows are deleted, but no file has deletes", name,
+              (int64_t)(json_integer_value(json_object_get(expected, "live_data_records")) - json_integer_value(rows)));
+        corpus_table_close(&opened);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_table_can_be_planned),
+        TEST(known_deletes_hold_files_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
