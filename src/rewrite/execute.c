@@ -44,7 +44,7 @@ static firn_status find_mapping(struct firn_op *op, struct firn_group_run *run)
         return FIRN_OK;
     struct firn_name_mapping *mapping = FIRN_NEW(op->arena, struct firn_name_mapping);
     FIRN_TRY(firn_name_mapping_parse(op, json, mapping));
-    run->mapping = mapping;
+    run->ids.mapping = mapping;
     return FIRN_OK;
 }
 
@@ -55,8 +55,7 @@ static firn_status find_spec(struct firn_op *op, struct firn_group_run *run)
     run->spec = firn_metadata_spec(metadata, run->group->output_spec_id);
     if (!run->spec)
         return firn_fail(op, FIRN_USAGE, "the table has no partition spec %d", run->group->output_spec_id);
-    FIRN_TRY(firn_partition_types(op, run->spec, firn_metadata_schemas_by_age(op, metadata), metadata->schema_count,
-                                  &types));
+    FIRN_TRY(firn_partition_types(op, run->spec, run->ids.schemas, run->ids.schema_count, &types));
     run->partition_types = types;
     return FIRN_OK;
 }
@@ -71,6 +70,8 @@ static firn_status set_up(struct firn_op *op, struct firn_group_run *run)
     FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
     FIRN_TRY(firn_write_options_new(op, metadata, &run->schema, &run->options));
     FIRN_TRY(firn_metrics_config_new(op, metadata, schema, NULL, &run->metrics));
+    run->ids.schemas = firn_metadata_schemas_by_age(op, metadata);
+    run->ids.schema_count = metadata->schema_count;
     FIRN_TRY(find_mapping(op, run));
     FIRN_TRY(find_spec(op, run));
     share_memory(run);

@@ -3,11 +3,11 @@
 #ifndef FIRN_REWRITE_GROUP_RUN_H
 #define FIRN_REWRITE_GROUP_RUN_H
 
+#include "rewrite/input_shape.h"
 #include "rewrite/output_schema.h"
 #include "rewrite/rewrite.h"
 #include "rewrite/write_options.h"
 #include "table/metrics.h"
-#include "table/name_mapping.h"
 
 /* Rows of an input that the pieces seen so far hold, against what its footer says. */
 struct firn_input_rows {
@@ -19,7 +19,7 @@ struct firn_group_run {
     const struct firn_rewrite_group *group;
     struct firn_output_schema schema;
     struct firn_write_options options;
-    const struct firn_name_mapping *mapping; /* NULL: the table has none */
+    struct firn_id_sources ids;
     const struct firn_metrics_config *metrics;
     const struct firn_partition_spec *spec; /* of the output */
     const struct firn_type *partition_types;

@@ -98,28 +98,58 @@ static void assign_mapped(struct firn_parquet_node *node, const struct firn_name
     }
 }
 
-static firn_status assign_positions(struct firn_op *op, struct firn_parquet_node *root)
+/* Whether some schema of the table calls the field of `id` so. */
+static bool was_named(const struct firn_id_sources *sources, int32_t id, struct firn_text name)
 {
+    for (size_t i = 0; i < sources->schema_count; i++) {
+        const struct firn_field *field = firn_schema_field(sources->schemas[i], id);
+        if (field && firn_text_same(field->name, name))
+            return true;
+    }
+    return false;
+}
+
+/* A position is credible when the column once had that id, or when the table never knew either. */
+static bool position_credible(const struct firn_id_sources *sources, int32_t id, struct firn_text name)
+{
+    if (was_named(sources, id, name))
+        return true;
+    for (size_t i = 0; i < sources->schema_count; i++)
+        if (firn_schema_field(sources->schemas[i], id) || firn_schema_field_named(sources->schemas[i], name, false))
+            return false;
+    return true;
+}
+
+static firn_status assign_without_mapping(struct firn_op *op, struct firn_parquet_node *root,
+                                          const struct firn_id_sources *sources)
+{
+    bool by_position = true, by_name = true;
+    for (uint32_t i = 0; i < root->child_count; i++) {
+        const struct firn_parquet_node *child = &root->children[i];
+        bool flat = child->is_leaf && child->repetition != FIRN_REPEATED;
+        by_position &= flat && position_credible(sources, (int32_t)i + 1, child->name);
+        by_name &= flat && firn_schema_field_named(sources->schemas[0], child->name, false) != NULL;
+    }
+    if (!by_position && !by_name) {
+        firn_status status = firn_fail(op, FIRN_UNSUPPORTED,
+                                       "the file has no field ids, the table has no name mapping, "
+                                       "and its columns are not those of the table");
+        return firn_hint(op, status, "set the table property schema.name-mapping.default");
+    }
     for (uint32_t i = 0; i < root->child_count; i++) {
         struct firn_parquet_node *child = &root->children[i];
-        if (!child->is_leaf || child->repetition == FIRN_REPEATED) {
-            firn_status status =
-                firn_fail(op, FIRN_UNSUPPORTED, "nested column '%.*s' has no field ids and the table no name mapping",
-                          FIRN_FMT(child->path));
-            return firn_hint(op, status, "set the table property schema.name-mapping.default");
-        }
-        set_id(child, (int32_t)i + 1);
+        set_id(child,
+               by_position ? (int32_t)i + 1 : firn_schema_field_named(sources->schemas[0], child->name, false)->id);
     }
     return FIRN_OK;
 }
 
-firn_status firn_input_ids_assign(struct firn_op *op, struct firn_footer *footer,
-                                  const struct firn_name_mapping *mapping)
+firn_status firn_input_ids_assign(struct firn_op *op, struct firn_footer *footer, const struct firn_id_sources *sources)
 {
     if (count_ids(&footer->root) == 0) {
-        if (!mapping)
-            return assign_positions(op, &footer->root);
-        assign_mapped(&footer->root, mapping);
+        if (!sources->mapping)
+            return assign_without_mapping(op, &footer->root, sources);
+        assign_mapped(&footer->root, sources->mapping);
     }
     return check_ids(op, footer, count_ids(&footer->root));
 }

@@ -6,11 +6,20 @@
 #include "format/parquet/metadata.h"
 #include "table/name_mapping.h"
 
-/* Gives the nodes of a file without any field id those of the name mapping, or, without a mapping (NULL), 1, 2, 3, ...
- * by position to top-level columns. A file with ids is left alone: there, columns without one are not read.
- * UNSUPPORTED for nested columns that neither ids nor a mapping identify; CORRUPT when an id occurs twice. */
+/* What can tell a column's field id where the file does not. */
+struct firn_id_sources {
+    const struct firn_name_mapping *mapping;  /* NULL: the table has none */
+    const struct firn_schema *const *schemas; /* of the table, the current one first */
+    size_t schema_count;
+};
+
+/* Gives the nodes of a file without any field id those of the name mapping, or, without a mapping, 1, 2, 3, ... by
+ * position to top-level columns. A file with ids is left alone: there, columns without one are not read. Positions that
+ * the names contradict, since the file leaves out partition columns for instance, are not trusted: then all names must
+ * be those of the current schema.
+ * UNSUPPORTED for columns that cannot be identified so; CORRUPT when an id occurs twice. */
 FIRN_CHECKED firn_status firn_input_ids_assign(struct firn_op *op, struct firn_footer *footer,
-                                               const struct firn_name_mapping *mapping);
+                                               const struct firn_id_sources *sources);
 
 /* The child of a group with a field id, or NULL. `*hint` (0 at first) remembers where to go on: children mostly stand
  * in the order they are asked for. */

@@ -4,8 +4,6 @@
  * exists, a `struct trail` records what the definition levels of the input path mean on the output path. */
 #include "rewrite/projection.h"
 
-#include "rewrite/input_shape.h"
-
 #define LEVEL_COUNT_MAX 130 /* firn_parquet_schema_finish stops at 128 levels */
 
 struct projecting {
@@ -325,7 +323,7 @@ firn_status firn_projection_new(struct firn_op *op, const struct firn_projection
         .config = config,
         .plans = FIRN_NEW_ARRAY(op->arena, struct firn_leaf_plan, schema->leaf_count),
     };
-    FIRN_TRY(firn_input_ids_assign(op, footer, config->mapping));
+    FIRN_TRY(firn_input_ids_assign(op, footer, config->ids));
     struct trail trail = { .in = &footer->root };
     FIRN_TRY(project_struct(&projecting, &trail, &schema->schema->root, &footer->root, &schema->footer->root));
     for (uint32_t i = 0; i < schema->leaf_count; i++)

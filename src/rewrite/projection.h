@@ -5,9 +5,9 @@
 #define FIRN_REWRITE_PROJECTION_H
 
 #include "rewrite/conversion.h"
+#include "rewrite/input_shape.h"
 #include "rewrite/output_schema.h"
 #include "table/manifest.h"
-#include "table/name_mapping.h"
 
 /* A definition level of the input at which a required column of the output would be null. */
 #define FIRN_LEVEL_FORBIDDEN UINT8_MAX
@@ -37,8 +37,8 @@ struct firn_projection {
 
 struct firn_projection_config {
     const struct firn_output_schema *schema;
-    const struct firn_name_mapping *mapping; /* NULL: the table has none */
-    const struct firn_partition_spec *spec;  /* of the input file */
+    const struct firn_id_sources *ids;
+    const struct firn_partition_spec *spec; /* of the input file */
     const struct firn_data_file *file;
     int64_t sequence_number; /* of the input file, for row lineage */
 };

@@ -77,7 +77,7 @@ static firn_status load_input(struct firn_op *op, struct firn_group_run *run, st
     FIRN_TRY(read_footer(op, run, input));
     struct firn_projection_config config = {
         .schema = &run->schema,
-        .mapping = run->mapping,
+        .ids = &run->ids,
         .spec = spec,
         .file = input->file,
     };

@@ -218,10 +218,27 @@ static const struct foreign foreigns[] = {
         .name = "no ids, no mapping: by position",
         .schema = SCHEMA(OPTIONAL_FIELD(2, "b", "\"int\"") "," OPTIONAL_FIELD(1, "a", "\"int\"") "," OPTIONAL_FIELD(
             3, "c", "\"int\"")),
-        .nodes = { { 1, "b", FIRN_OPTIONAL, 0, FIRN_PARQUET_INT32 }, { 1, "z", FIRN_REQUIRED, 0, FIRN_PARQUET_INT32 } },
+        .nodes = { { 1, "a", FIRN_OPTIONAL, 0, FIRN_PARQUET_INT32 }, { 1, "b", FIRN_REQUIRED, 0, FIRN_PARQUET_INT32 } },
         .columns = { "1 ~", "3 4" },
         .rows = 2,
         .expected = { { "b", "3 4" }, { "a", "1 ~" }, { "c", "~ ~" } },
+    },
+    {
+        .name = "no ids, no mapping, columns left out: by name",
+        .schema = SCHEMA(OPTIONAL_FIELD(1, "a", "\"int\"") "," OPTIONAL_FIELD(2, "b", "\"int\"") "," OPTIONAL_FIELD(
+            3, "c", "\"int\"")),
+        .nodes = { { 1, "b", FIRN_OPTIONAL, 0, FIRN_PARQUET_INT32 }, { 1, "c", FIRN_REQUIRED, 0, FIRN_PARQUET_INT32 } },
+        .columns = { "1 ~", "3 4" },
+        .rows = 2,
+        .expected = { { "a", "~ ~" }, { "b", "1 ~" }, { "c", "3 4" } },
+    },
+    {
+        .name = "no ids, no mapping, neither position nor name",
+        .schema = SCHEMA(OPTIONAL_FIELD(1, "a", "\"int\"") "," OPTIONAL_FIELD(2, "b", "\"int\"")),
+        .nodes = { { 1, "b", FIRN_OPTIONAL, 0, FIRN_PARQUET_INT32 }, { 1, "z", FIRN_REQUIRED, 0, FIRN_PARQUET_INT32 } },
+        .columns = { "1 ~", "3 4" },
+        .rows = 2,
+        .status = FIRN_UNSUPPORTED,
     },
     {
         .name = "no ids: by name mapping",
