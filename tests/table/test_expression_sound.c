@@ -22,7 +22,7 @@ static const struct {
 } columns[] = {
     { "i",
       "int",
-      { "identity", "bucket[3]", "truncate[4]", "void" },
+      { "identity", "bucket[3]", "truncate[10]", "void" },
       { "0", "-1", "5", "-2147483648", "2147483647", "4.5" },
       { "0", "-1", "5", "-2147483648", "2147483647", "4" } },
     { "n",
@@ -355,7 +355,7 @@ static void check_run(struct world *world, uint64_t seed, uint32_t *kept, uint32
 {
     struct row rows[ROWS];
     const struct firn_predicate *predicate;
-    struct firn_text text = draw_where(world, 2);
+    struct firn_text text = draw_where(world, (int)draw(world, 3));
     struct firn_partition_spec spec = draw_spec(world);
     const struct firn_schema *schema = &world->schema;
     struct firn_type *types;
