@@ -75,8 +75,8 @@ static void hostile_schemas_are_refused(void **state)
         "[]",
         "{\"type\":\"struct\"}",
         "{\"type\":\"list\",\"element-id\":1,\"element\":\"int\",\"element-required\":true}",
-        "{\"type\":\"struct\",\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":true,\"type\":\"int\"},"
-        "{\"id\":1,\"name\":\"b\",\"required\":true,\"type\":\"int\"}]}",
+        ("{\"type\":\"struct\",\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":true,\"type\":\"int\"},"
+         "{\"id\":1,\"name\":\"b\",\"required\":true,\"type\":\"int\"}]}"),
         "{\"type\":\"struct\",\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":1,\"type\":\"int\"}]}",
         "{\"type\":\"struct\",\"fields\":[{\"id\":4294967297,\"name\":\"a\",\"required\":true,\"type\":\"int\"}]}",
         "{\"type\":\"struct\",\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":true}]}",
