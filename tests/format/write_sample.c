@@ -79,27 +79,39 @@ static firn_status copy_chunk(struct firn_op *op, struct firn_bytes file, const 
     return status;
 }
 
-/* One output row group of the input's row groups [first, end). */
+/* One column of an output row group: that of the input's row groups [first, end). */
+static firn_status copy_column(struct firn_op *op, struct firn_bytes file, const struct firn_footer *footer,
+                               uint32_t first, uint32_t end, uint32_t leaf, const struct settings *settings,
+                               struct firn_encoded_chunk *out)
+{
+    struct firn_chunk_writer *writer;
+    firn_status status = FIRN_OK;
+    FIRN_TRY(firn_chunk_writer_open(op, footer->leaves[leaf], &settings->chunk, &writer));
+    for (uint32_t group = first; group < end && status == FIRN_OK; group++)
+        status = copy_chunk(op, file, footer, group, leaf, settings->indices, writer);
+    if (status == FIRN_OK)
+        status = firn_chunk_writer_finish(op, writer, out);
+    firn_chunk_writer_close(writer);
+    return status;
+}
+
 static firn_status copy_groups(struct firn_op *op, struct firn_bytes file, const struct firn_footer *footer,
                                uint32_t first, uint32_t end, const struct settings *settings,
                                struct firn_parquet_writer *out)
 {
     struct firn_encoded_chunk *chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, footer->leaf_count);
     int64_t row_count = 0;
+    uint32_t leaf = 0;
+    firn_status status = FIRN_OK;
     for (uint32_t group = first; group < end; group++)
         row_count += footer->row_groups[group].row_count;
-    for (uint32_t leaf = 0; leaf < footer->leaf_count; leaf++) {
-        struct firn_chunk_writer *writer;
-        FIRN_TRY(firn_chunk_writer_open(op, footer->leaves[leaf], &settings->chunk, &writer));
-        firn_status status = FIRN_OK;
-        for (uint32_t group = first; group < end && status == FIRN_OK; group++)
-            status = copy_chunk(op, file, footer, group, leaf, settings->indices, writer);
-        if (status == FIRN_OK)
-            status = firn_chunk_writer_finish(op, writer, &chunks[leaf]);
-        firn_chunk_writer_close(writer);
-        FIRN_TRY(status);
-    }
-    return firn_parquet_writer_add(op, out, chunks, row_count);
+    for (; leaf < footer->leaf_count && status == FIRN_OK; leaf++)
+        status = copy_column(op, file, footer, first, end, leaf, settings, &chunks[leaf]);
+    if (status == FIRN_OK)
+        status = firn_parquet_writer_add(op, out, chunks, row_count);
+    while (leaf > 0)
+        firn_encoded_chunk_done(&chunks[--leaf]);
+    return status;
 }
 
 static firn_status rewrite(struct firn_op *op, const char *in_path, FILE *out_file, const struct settings *settings)
