@@ -23,10 +23,11 @@ struct firn_rewrite_data_files_args {
 
 enum firn_rewrite_reason_kind { FIRN_FILE_CHOSEN, FIRN_FILE_SKIPPED };
 
-/* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...},
- * "groups": [{"group", "partition", "spec_id", "output_spec_id", "input_bytes", "input_files", "expected_output_files",
- * "files": [{"path", "bytes", "records", "reason"}], "outputs": [...] }], "skipped": [{"path", "bytes", "records",
- * "partition", "reason"}], "estimate": {"bytes_read", "bytes_written", "requests", "seconds"}}. */
+/* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...}, "where",
+ * "ruled_out_by_where" (files; null: not counted), "groups": [{"group", "partition", "spec_id", "output_spec_id",
+ * "input_bytes", "input_files", "expected_output_files", "files": [{"path", "bytes", "records", "reason"}], "outputs":
+ * [{"input_bytes", "pieces": [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition",
+ * "reason"}], "estimate": {"bytes_read", "bytes_written", "requests", "seconds"}}. */
 struct firn_rewrite_plan;
 
 /* Decides; reads metadata only. USAGE for bad arguments (all unknown option keys in one error), NOT_FOUND for an

@@ -129,7 +129,8 @@ struct firn_rewrite_plan {
     struct firn_text settings, shape; /* for the history that this run becomes */
     struct firn_text schema_problem;  /* not empty: why firn cannot rewrite files of this schema */
     struct firn_type **spec_types;    /* one a spec of the metadata */
-    struct firn_planned_file *files;
+    int64_t listed_file_count;        /* before `where`; FIRN_ABSENT: not known */
+    struct firn_planned_file *files;  /* those `where` does not rule out */
     uint32_t file_count;
     struct firn_planned_group *packed; /* every group that was looked at */
     uint32_t packed_count;

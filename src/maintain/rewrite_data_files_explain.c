@@ -194,6 +194,16 @@ static json_t *estimate_json(const struct firn_rewrite_plan *plan)
     return json;
 }
 
+/* Files that the predicate rules out are counted, not named: their manifests need not have been read. */
+static void set_where(json_t *json, const struct firn_rewrite_plan *plan)
+{
+    if (plan->where.len == 0)
+        return;
+    firn_json_set_text(json, "where", plan->where);
+    firn_json_set(json, "ruled_out_by_where",
+                  plan->listed_file_count < 0 ? json_null() : json_integer(plan->listed_file_count - plan->file_count));
+}
+
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan)
 {
     json_t *groups = json_array();
@@ -207,6 +217,7 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
                       : json_null());
     firn_json_set_text(json, "strategy", FIRN_TEXT("binpack"));
     firn_json_set(json, "options", firn_rewrite_options_json(&plan->options));
+    set_where(json, plan);
     firn_json_set(json, "groups", groups);
     firn_json_set(json, "skipped", skipped_json(op->arena, plan));
     firn_json_set(json, "estimate", estimate_json(plan));

@@ -41,12 +41,28 @@ static firn_status resolve_spec_types(struct firn_op *op, struct firn_rewrite_pl
     return FIRN_OK;
 }
 
+/* Live data files that the manifest list counts; FIRN_ABSENT when some row of it does not say. */
+static int64_t count_listed_files(const struct firn_manifest_list *manifests)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < manifests->count; i++) {
+        const struct firn_manifest_file *row = &manifests->manifests[i];
+        if (row->is_deletes)
+            continue;
+        if (row->added_files_count < 0 || row->existing_files_count < 0)
+            return FIRN_ABSENT;
+        count += row->added_files_count + row->existing_files_count;
+    }
+    return count;
+}
+
 static firn_status scan_files(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
                               const struct firn_predicate *where, struct firn_rewrite_plan *plan)
 {
     struct firn_scan scan;
     struct firn_scan_options options = { .where = where };
     FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &scan));
+    plan->listed_file_count = count_listed_files(&scan.manifests);
     plan->file_count = scan.file_count;
     plan->files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, scan.file_count);
     for (uint32_t i = 0; i < scan.file_count; i++)

@@ -23,6 +23,7 @@ struct world {
     struct firn_table table;
     struct firn_pool *pool; /* NULL: everything in place */
     int64_t next_id;        /* of the next row */
+    bool is_noisy;          /* ids do not compress */
     int file_count;
 };
 
@@ -59,17 +60,31 @@ static void end(struct world *world)
     firn_store_close(world->store);
 }
 
-/* Writes a data file of `rows` rows and gives its entry. */
+/* `count` slots of a column: `first`, `first` + `step`, ... */
+static const char *slots(struct firn_op *op, int64_t first, uint64_t step, int count)
+{
+    struct firn_buffer text = { 0 };
+    for (int i = 0; i < count; i++) {
+        int64_t value = (int64_t)((uint64_t)first + (uint64_t)i * step);
+        struct firn_text slot = firn_text_format(op->arena, "%" PRId64 " ", value);
+        CHECK_OK(op, firn_buffer_append(op, &text, slot.data, slot.len));
+    }
+    struct firn_text copy = firn_text_copy(op->arena, firn_text_of_bytes(firn_buffer_bytes(&text)));
+    firn_buffer_done(&text);
+    return copy.data;
+}
+
+/* Writes a data file of `rows` rows and gives its entry. Ids count up, or jump when the world is noisy. */
 static struct firn_data_file write_file(struct firn_op *op, struct world *world, int32_t part, int rows)
 {
-    const char *ids = "", *parts = "";
+    static const uint64_t noise = UINT64_C(0x9e3779b97f4a7c15);
     struct firn_output_schema schema = fixture_schema(op, schema_json);
     struct firn_value *value = FIRN_NEW(op->arena, struct firn_value);
-    for (int i = 0; i < rows; i++) {
-        ids = firn_text_format(op->arena, "%s%" PRId64 " ", ids, world->next_id++).data;
-        parts = firn_text_format(op->arena, "%s%d ", parts, part).data;
-    }
-    const char *const columns[] = { ids, parts };
+    const char *const columns[] = {
+        slots(op, world->next_id, world->is_noisy ? noise : 1, rows),
+        slots(op, part, 0, rows),
+    };
+    world->next_id += rows;
     struct firn_text path = firn_text_format(op->arena, "%.*s/data/part=%d/in-%d.parquet",
                                              FIRN_FMT(world->table.metadata->location), part, world->file_count++);
     int64_t bytes = fixture_write(op, world->store, path.data, schema.footer, columns, 1, firn_chunk_options_default());
@@ -476,6 +491,8 @@ static void where_selects_partitions(void **state)
     const char *before = live_ids(op, &world);
     CHECK_STATUS(op, FIRN_USAGE, plan(op, &world, &wrong));
     CHECK_OK(op, plan_and_apply(op, &world, &some));
+    json_t *json = firn_rewrite_plan_json(op, some.plan);
+    assert_int_equal(json_integer_value(json_object_get(json, "ruled_out_by_where")), 5);
     assert_int_equal(some.report.rewritten_data_files_count, 5);
     assert_int_equal(scan_current(op, &world, world.store).file_count, 6);
     check_settled(op, &world, &some);
@@ -512,6 +529,42 @@ static void a_branch_is_rewritten_alone(void **state)
     assert_int_equal(firn_metadata_ref(world.table.metadata, FIRN_TEXT("dev"))->snapshot_id, job.report.snapshot_id);
     check_settled(op, &world, &job);
     end(&world);
+}
+
+/* A run settles a real table, whatever compression makes of its files. */
+static void real_runs_settle(void **state)
+{
+    static const char *const option_sets[][OPTIONS_MAX][2] = {
+        { { "target-file-size-bytes", "60000" } },
+        { { "target-file-size-bytes", "20000" }, { "min-input-files", "2" } },
+        { { "target-file-size-bytes", "30000" },
+          { "max-file-size-bytes", "31000" },
+          { "min-file-size-bytes", "29000" } },
+        { { "target-file-size-bytes", "9000" }, { "min-input-files", "3" }, { "max-file-group-size-bytes", "40000" } },
+        { { "target-file-size-bytes", "100000" }, { "max-file-group-input-files", "4" }, { "min-input-files", "2" } },
+        { { "target-file-size-bytes", "3000" }, { "max-file-size-bytes", "6000" } },
+    };
+    struct firn_op *op = test_op(state);
+    uint32_t run_count = 0;
+    for (size_t i = 0; i < 2 * FIRN_COUNT_OF(option_sets); i++) {
+        struct world world;
+        struct job job = { 0 };
+        begin(op, &world, "2");
+        world.is_noisy = i % 2 == 1;
+        for (size_t j = 0; j < OPTIONS_MAX && option_sets[i / 2][j][0]; j++)
+            option(&job, option_sets[i / 2][j][0], option_sets[i / 2][j][1]);
+        struct firn_data_file files[24];
+        for (int j = 0; j < 24; j++)
+            files[j] = write_file(op, &world, j % 2, 50 + j * j % 11 * 150);
+        CHECK_OK(op, append_through(op, &world.table, files, 24));
+        const char *before = live_ids(op, &world);
+        CHECK_OK(op, plan_and_apply(op, &world, &job));
+        run_count += job.report.commits > 0;
+        assert_string_equal(live_ids(op, &world), before);
+        check_settled(op, &world, &job);
+        end(&world);
+    }
+    CHECK(run_count >= 8, "%u of the runs did something", run_count);
 }
 
 /* Each storage call fails once, in turn, until a run meets no fault. After every failure the table is the old one or
@@ -581,6 +634,7 @@ int main(void)
         TEST(unknown_branches_are_not_found),
         TEST(where_selects_partitions),
         TEST(a_branch_is_rewritten_alone),
+        TEST(real_runs_settle),
         TEST(faults_leave_the_old_or_the_new_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
