@@ -15,6 +15,7 @@ enum { BUSY_MS_MAX = 10000 };
 
 struct sql_state {
     struct firn_text path;
+    bool relaxed; /* as the store: not made to survive a loss of power */
     sqlite3 *db;
     bool has_tables;
     bool has_type; /* iceberg_type: version 1 */
@@ -82,6 +83,7 @@ static firn_status sql_open(struct firn_op *op, struct firn_catalog *catalog)
     FIRN_TRY(path_of_uri(op, uri, &path));
     struct sql_state *state = FIRN_NEW(&catalog->arena, struct sql_state);
     state->path = firn_text_copy(&catalog->arena, path);
+    state->relaxed = firn_store_is_relaxed(catalog->store);
     catalog->state = state;
     return FIRN_OK;
 }
@@ -180,7 +182,10 @@ static firn_status connect_database(struct firn_op *op, struct sql_state *state,
                                FIRN_FMT(state->path));
     } else {
         sqlite3_busy_timeout(state->db, busy_ms(op));
-        status = detect_schema(op, state);
+        if (state->relaxed)
+            status = query(op, state, "PRAGMA synchronous = OFF", NULL, 0, NULL, NULL, NULL);
+        if (status == FIRN_OK)
+            status = detect_schema(op, state);
     }
     if (status != FIRN_OK)
         disconnect(state);

@@ -421,23 +421,14 @@ static firn_status run_bin(struct firn_op *op, struct firn_group_run *run, uint3
     return status;
 }
 
-static firn_status open_codecs(struct firn_op *op, struct firn_group_run *run)
-{
-    run->codecs = FIRN_NEW_ARRAY(op->arena, struct firn_codec_context *, run->schema.leaf_count);
-    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
-        FIRN_TRY(firn_codec_context_open(op, &run->codecs[i]));
-    return FIRN_OK;
-}
-
 firn_status firn_bin_run(struct firn_op *op, const struct firn_group_run *group_run, uint32_t index,
                          struct firn_output_files *files)
 {
     struct firn_group_run run = *group_run;
-    firn_status status = open_codecs(op, &run);
+    firn_status status = firn_group_run_open_codecs(op, &run);
     if (status == FIRN_OK)
         status = run_bin(op, &run, index, files);
-    for (uint32_t i = 0; i < run.schema.leaf_count; i++)
-        firn_codec_context_close(run.codecs[i]);
+    firn_group_run_close_codecs(&run);
     files->requests = atomic_load(&run.requests);
     return status;
 }

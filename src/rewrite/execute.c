@@ -60,7 +60,7 @@ static firn_status find_spec(struct firn_op *op, struct firn_group_run *run)
     return FIRN_OK;
 }
 
-static firn_status set_up(struct firn_op *op, struct firn_group_run *run)
+firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_metadata *metadata = run->context->metadata;
     const struct firn_schema *schema = firn_metadata_current_schema(metadata);
@@ -79,6 +79,20 @@ static firn_status set_up(struct firn_op *op, struct firn_group_run *run)
     for (uint32_t i = 0; i < run->group->input_count; i++)
         atomic_init(&run->input_rows[i].total, -1);
     return FIRN_OK;
+}
+
+firn_status firn_group_run_open_codecs(struct firn_op *op, struct firn_group_run *run)
+{
+    run->codecs = FIRN_NEW_ARRAY(op->arena, struct firn_codec_context *, run->schema.leaf_count);
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        FIRN_TRY(firn_codec_context_open(op, &run->codecs[i]));
+    return FIRN_OK;
+}
+
+void firn_group_run_close_codecs(struct firn_group_run *run)
+{
+    for (uint32_t i = 0; run->codecs && i < run->schema.leaf_count; i++)
+        firn_codec_context_close(run->codecs[i]);
 }
 
 static firn_status check_inputs(struct firn_op *op, const struct firn_group_run *run)
@@ -173,7 +187,7 @@ static firn_status run_group(struct firn_op *op, const struct firn_rewrite_conte
     struct firn_group_run run = { .context = context, .group = group };
     struct bins bins = { .run = &run, .files = FIRN_NEW_ARRAY(op->arena, struct firn_output_files, group->bin_count) };
     FIRN_TRY(check_inputs(op, &run));
-    FIRN_TRY(set_up(op, &run));
+    FIRN_TRY(firn_group_run_init(op, &run));
     firn_status status = firn_pool_run(op, context->pool, group->bin_count, bins_at_once(&run), run_bin, &bins);
     collect(op, &bins, out);
     FIRN_TRY(status);

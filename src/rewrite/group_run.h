@@ -32,4 +32,10 @@ struct firn_group_run {
     struct firn_input_rows *input_rows; /* one an input; shared by the bins */
 };
 
+/* Resolves schema, options and specs of run->context and run->group, which are set. Lives in op->arena. */
+FIRN_CHECKED firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run);
+/* Codec states for one thread of work; closing is also due after a failure. */
+FIRN_CHECKED firn_status firn_group_run_open_codecs(struct firn_op *op, struct firn_group_run *run);
+void firn_group_run_close_codecs(struct firn_group_run *run);
+
 #endif

@@ -41,7 +41,8 @@ FIRN_CHECKED firn_status firn_store_open_driver(struct firn_op *op, const struct
                                                 const struct firn_store_driver *driver, void *state,
                                                 struct firn_store **out);
 
-/* Files of this machine; `state` is not used. local.c, local_write.c */
+/* Files of this machine; any `state` but NULL leaves out what makes them survive a loss of power. local.c,
+ * local_write.c */
 extern const struct firn_store_driver firn_local_driver;
 FIRN_CHECKED firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
                                           struct firn_store_writer **out);

@@ -24,6 +24,7 @@ struct local_writer {
     struct firn_text temporary;
     int fd;
     bool exclusive;
+    bool relaxed;              /* not made to survive a loss of power */
     bool named;                /* the temporary name is gone */
     struct firn_buffer buffer; /* at most BUFFER_BYTES not yet given to the system */
     struct firn_arena arena;   /* holds the writer itself */
@@ -136,10 +137,10 @@ static firn_status local_finish(struct firn_op *op, struct firn_store_writer *ba
 {
     struct local_writer *writer = (struct local_writer *)base;
     FIRN_TRY(flush(op, writer));
-    if (fsync(writer->fd) != 0)
+    if (!writer->relaxed && fsync(writer->fd) != 0)
         return firn_fail_errno(op, errno, "cannot write '%.*s'", FIRN_FMT(writer->path));
     FIRN_TRY(take_name(op, writer));
-    return sync_folder(op, writer->folder);
+    return writer->relaxed ? FIRN_OK : sync_folder(op, writer->folder);
 }
 
 static void local_writer_close(struct firn_store_writer *base)
@@ -177,7 +178,6 @@ static firn_status prepare(struct firn_op *op, struct local_writer *writer, stru
 firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
                              struct firn_store_writer **out)
 {
-    (void)state;
     struct firn_text path;
     FIRN_TRY(firn_location_local_path(op, location, &path));
     struct firn_arena arena;
@@ -185,6 +185,7 @@ firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text l
     struct local_writer *writer = FIRN_NEW(&arena, struct local_writer);
     writer->arena = arena;
     writer->exclusive = exclusive;
+    writer->relaxed = state != NULL;
     writer->base = (struct firn_store_writer){
         .finish = local_finish,
         .close = local_writer_close,

@@ -8,6 +8,7 @@ struct firn_store {
     void *state;
     struct firn_relocation *relocations; /* normal spelling, without trailing slashes */
     size_t relocation_count;
+    bool relaxed;
     struct firn_arena arena; /* holds the store itself */
 };
 
@@ -62,7 +63,16 @@ firn_status firn_store_open_driver(struct firn_op *op, const struct firn_store_c
 
 firn_status firn_store_open(struct firn_op *op, const struct firn_store_config *config, struct firn_store **out)
 {
-    return firn_store_open_driver(op, config, &firn_local_driver, NULL, out);
+    static bool relaxed_state; /* its address is the driver's state; see driver.h */
+    bool relaxed = config && config->relaxed;
+    FIRN_TRY(firn_store_open_driver(op, config, &firn_local_driver, relaxed ? &relaxed_state : NULL, out));
+    (*out)->relaxed = relaxed;
+    return FIRN_OK;
+}
+
+bool firn_store_is_relaxed(const struct firn_store *store)
+{
+    return store && store->relaxed;
 }
 
 void firn_store_close(struct firn_store *store)

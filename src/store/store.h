@@ -27,6 +27,8 @@ struct firn_relocation {
 struct firn_store_config {
     const struct firn_relocation *relocations;
     size_t relocation_count;
+    bool relaxed; /* written objects survive a crash of the program but not of the machine: for data that can be made
+                     again */
 };
 
 /* A store that serves local paths; other schemes fail with UNSUPPORTED naming the scheme. Closed by the caller. */
@@ -35,6 +37,8 @@ FIRN_CHECKED firn_status firn_store_open(struct firn_op *op, const struct firn_s
 /* An empty store in memory that accepts any location, for tests. */
 FIRN_CHECKED firn_status firn_store_open_memory(struct firn_op *op, struct firn_store **out);
 void firn_store_close(struct firn_store *store);
+/* Whether it was opened with `relaxed`; NULL was not. */
+bool firn_store_is_relaxed(const struct firn_store *store);
 
 struct firn_store_stat {
     uint64_t size;       /* bytes */

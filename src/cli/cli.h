@@ -1,0 +1,129 @@
+/* Inside the command line: option tables, commands, output. Uses only include/firn. */
+#ifndef FIRN_CLI_CLI_H
+#define FIRN_CLI_CLI_H
+
+#include "firn/session.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* An option's row is its only declaration: it drives the parser, the checks, `firn help`, the man page and the shell
+ * completion. `offset` is where the value goes in the command's argument struct. */
+enum cli_kind {
+    CLI_POSITIONAL, /* struct firn_text; taken in order */
+    CLI_TEXT,       /* struct firn_text */
+    CLI_CHOICE,     /* struct firn_text, one of `choices` */
+    CLI_FLAG,       /* bool */
+    CLI_NUMBER,     /* int64_t within [min, max] */
+    CLI_BYTES,      /* int64_t, "512M", "1GiB" */
+    CLI_PAIRS,      /* struct cli_pairs, repeatable KEY=VALUE */
+};
+
+struct cli_option {
+    const char *name; /* without dashes */
+    enum cli_kind kind;
+    size_t offset;
+    const char *value;    /* placeholder: "PREDICATE" */
+    const char *fallback; /* default as text; NULL: none */
+    const char *choices;  /* CLI_CHOICE: "table|json" */
+    int64_t min, max;     /* CLI_NUMBER, CLI_BYTES */
+    bool required;
+    const char *help;
+};
+
+struct cli_pairs {
+    struct firn_property *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct cli;
+
+struct cli_command {
+    const char *name;
+    const char *summary;              /* one line */
+    const char *description;          /* paragraphs, split by blank lines */
+    const char *examples;             /* lines of shell; may be NULL */
+    const struct cli_option *options; /* ended by a row without name */
+    size_t args_size;
+    firn_status (*run)(struct firn_op *op, struct cli *cli, const void *args);
+};
+
+struct cli_globals {
+    struct firn_text catalog;
+    struct firn_text config;
+    struct firn_text uri;
+    struct firn_text warehouse;
+    struct firn_text output;
+    struct firn_text log_level;
+    int64_t memory;
+    int64_t threads;
+    struct cli_pairs relocate;
+    bool quiet;
+    bool help;
+    bool version;
+};
+
+struct cli {
+    struct firn_arena arena; /* of the whole run */
+    struct cli_globals globals;
+    const char *program;
+    const struct cli_command *command; /* NULL: none given */
+    void *args;
+    struct firn_config config;
+    bool relaxed;                 /* the session need not survive a loss of power */
+    bool config_given;            /* `config` is complete: read no file and no variable */
+    struct firn_session *session; /* NULL until cli_session */
+    FILE *out, *err;
+    bool err_is_terminal;
+};
+
+extern const struct cli_option cli_global_options[];
+extern const struct cli_command *const cli_commands[]; /* ended by NULL */
+
+/* option.c: parses argv into globals, command and its args. USAGE names what is wrong and suggests what was meant. */
+FIRN_CHECKED firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv);
+const struct cli_command *cli_find_command(struct firn_text name);
+/* "1GiB", "512M", "4096": powers of 1024 whatever the spelling. */
+bool cli_parse_bytes(struct firn_text text, int64_t *out);
+
+/* help.c */
+void cli_print_help(FILE *out, const struct cli_command *command);
+void cli_print_man(FILE *out);
+void cli_print_completion(FILE *out);
+
+/* open.c */
+/* Reads configuration files and the environment, then opens the session; later calls give the same one. */
+FIRN_CHECKED firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session **out);
+FIRN_CHECKED firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text name,
+                                        struct firn_table *out);
+
+/* output.c */
+bool cli_wants_json(const struct cli *cli);
+/* Prints a tree as JSON with a line end. */
+FIRN_CHECKED firn_status cli_print_json(struct firn_op *op, struct cli *cli, const json_t *json);
+/* A table for people: `rows` of `column_count` texts each; numbers are set right. */
+struct cli_column {
+    const char *title;
+    bool right;
+};
+void cli_print_table(struct cli *cli, const struct cli_column *columns, size_t column_count,
+                     const struct firn_text *cells, size_t row_count);
+/* outline.c: a tree for people, nested by indentation. */
+void cli_print_outline(struct cli *cli, const json_t *json);
+/* "1.4 GiB". */
+struct firn_text cli_bytes_text(struct firn_arena *arena, uint64_t bytes);
+/* "12,345". */
+struct firn_text cli_count_text(struct firn_arena *arena, int64_t count);
+/* "1 m 04 s", "3.2 s". */
+struct firn_text cli_duration_text(struct firn_arena *arena, int64_t ms);
+/* Checks that everything written to stdout arrived. */
+FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
+
+/* progress.c: a bar on a terminal, lines elsewhere, NULL with --quiet. */
+struct firn_progress;
+struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const char *what);
+
+extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_help;
+
+#endif

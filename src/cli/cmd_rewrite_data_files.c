@@ -1,0 +1,217 @@
+/* firn rewrite-data-files: arguments to a plan, plan to a report. All judgement is in src/maintain. */
+#include "cli/cli.h"
+#include "firn/rewrite_data_files.h"
+
+struct rewrite_args {
+    struct firn_text table;
+    struct firn_text strategy, sort_order, where, branch, verify;
+    struct cli_pairs options;
+    bool dry_run;
+};
+
+#define ARG(member) offsetof(struct rewrite_args, member)
+
+static const struct cli_option options[] = {
+    { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true, "Table whose data files are rewritten" },
+    { "strategy", CLI_TEXT, ARG(strategy), "NAME", NULL, NULL, 0, 0, false, "binpack (the default) or sort" },
+    { "sort-order", CLI_TEXT, ARG(sort_order), "ORDER", NULL, NULL, 0, 0, false,
+      "Order for the sort strategy: 'a ASC NULLS LAST, b', 'zorder(a, b)'" },
+    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
+      "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" },
+    { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
+    { "option", CLI_PAIRS, ARG(options), "KEY=VALUE", NULL, NULL, 0, 0, false,
+      "An entry of Spark's options map (repeatable): target-file-size-bytes, min-file-size-bytes, max-file-size-bytes, "
+      "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
+      "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits, "
+      "partial-progress.max-failed-commits, use-starting-sequence-number, output-spec-id, max-files-to-rewrite, "
+      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes" },
+    { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
+      "Proof before the commit: counts and footers, or also a fingerprint of every column" },
+    { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
+      "Print the plan with a reason for every file, and change nothing" },
+    { 0 },
+};
+
+static struct firn_text cell_i64(struct firn_arena *arena, int64_t value)
+{
+    return cli_count_text(arena, value);
+}
+
+static struct firn_text member_text(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return (struct firn_text){ json_string_value(value), json_string_length(value) };
+}
+
+static int64_t member_i64(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void print_groups(struct firn_op *op, struct cli *cli, const json_t *plan)
+{
+    static const struct cli_column columns[] = { { "group", true },       { "partition", false },
+                                                 { "spec", true },        { "input files", true },
+                                                 { "input bytes", true }, { "output files", true } };
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+    const json_t *groups = json_object_get(plan, "groups"), *group;
+    size_t index, count = json_array_size(groups);
+    struct firn_text *cells = FIRN_NEW_ARRAY(op->arena, struct firn_text, count * COLUMNS);
+    json_array_foreach(groups, index, group)
+    {
+        struct firn_text *row = cells + index * COLUMNS;
+        row[0] = cell_i64(op->arena, member_i64(group, "group"));
+        row[1] = member_text(group, "partition");
+        row[2] = cell_i64(op->arena, member_i64(group, "spec_id"));
+        row[3] = cell_i64(op->arena, member_i64(group, "input_files"));
+        row[4] = cli_bytes_text(op->arena, (uint64_t)member_i64(group, "input_bytes"));
+        row[5] = cell_i64(op->arena, member_i64(group, "expected_output_files"));
+    }
+    cli_print_table(cli, columns, COLUMNS, cells, count);
+}
+
+static void print_files(struct firn_op *op, struct cli *cli, const json_t *files, const char *mark)
+{
+    const json_t *file;
+    size_t index;
+    json_array_foreach(files, index, file)
+    {
+        fprintf(cli->out, "%s %.*s (%.*s): %.*s\n", mark, FIRN_FMT(member_text(file, "path")),
+                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(file, "bytes"))),
+                FIRN_FMT(member_text(file, "reason")));
+    }
+}
+
+static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan)
+{
+    const json_t *json = firn_rewrite_plan_json(op, plan), *group;
+    size_t index;
+    if (cli_wants_json(cli))
+        return cli_print_json(op, cli, json);
+    if (json_array_size(json_object_get(json, "groups")) == 0)
+        fputs("nothing to rewrite\n", cli->out);
+    else
+        print_groups(op, cli, json);
+    const json_t *estimate = json_object_get(json, "estimate");
+    if (estimate && json_array_size(json_object_get(json, "groups")) > 0)
+        fprintf(cli->out, "estimated cost: reads %.*s in %" PRId64 " requests, writes %.*s\n",
+                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(estimate, "bytes_read"))),
+                member_i64(estimate, "requests"),
+                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(estimate, "bytes_written"))));
+    json_array_foreach(json_object_get(json, "groups"), index, group)
+        print_files(op, cli, json_object_get(group, "files"), "rewrite");
+    print_files(op, cli, json_object_get(json, "skipped"), "leave  ");
+    return FIRN_OK;
+}
+
+/* The procedure's five output columns first, in its order, then what firn adds. */
+static json_t *report_json(const struct firn_rewrite_data_files_report *report)
+{
+    json_t *json = json_object(), *warnings = json_array();
+    const struct {
+        const char *key;
+        int64_t value;
+    } members[] = {
+        { "rewritten_data_files_count", report->rewritten_data_files_count },
+        { "added_data_files_count", report->added_data_files_count },
+        { "rewritten_bytes_count", report->rewritten_bytes_count },
+        { "failed_data_files_count", report->failed_data_files_count },
+        { "removed_delete_files_count", report->removed_delete_files_count },
+        { "added_bytes_count", report->added_bytes_count },
+        { "left_alone_files_count", report->left_alone_files_count },
+        { "rows", report->rows },
+        { "commits", report->commits },
+        { "failed_commits", report->failed_commits },
+        { "elapsed_ms", report->elapsed_ms },
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        json_object_set_new(json, members[i].key, json_integer(members[i].value));
+    json_object_set_new(json, "snapshot_id", report->snapshot_id < 0 ? json_null() : json_integer(report->snapshot_id));
+    for (uint32_t i = 0; i < report->warning_count; i++)
+        json_array_append_new(warnings, json_stringn(report->warnings[i].data, report->warnings[i].len));
+    json_object_set_new(json, "warnings", warnings);
+    return json;
+}
+
+static firn_status print_report(struct firn_op *op, struct cli *cli,
+                                const struct firn_rewrite_data_files_report *report)
+{
+    if (cli_wants_json(cli)) {
+        json_t *json = report_json(report);
+        firn_status status = cli_print_json(op, cli, json);
+        json_decref(json);
+        return status;
+    }
+    static const struct cli_column columns[] = { { "rewritten_data_files_count", true },
+                                                 { "added_data_files_count", true },
+                                                 { "rewritten_bytes_count", true },
+                                                 { "failed_data_files_count", true },
+                                                 { "removed_delete_files_count", true } };
+    struct firn_arena *arena = op->arena;
+    const struct firn_text cells[] = {
+        firn_text_format(arena, "%" PRId64, report->rewritten_data_files_count),
+        firn_text_format(arena, "%" PRId64, report->added_data_files_count),
+        firn_text_format(arena, "%" PRId64, report->rewritten_bytes_count),
+        firn_text_format(arena, "%" PRId64, report->failed_data_files_count),
+        firn_text_format(arena, "%" PRId64, report->removed_delete_files_count),
+    };
+    cli_print_table(cli, columns, 5, cells, 1);
+    if (report->rewritten_data_files_count > 0)
+        fprintf(cli->out, "\n%.*s became %.*s in %.*s; %.*s rows, snapshot %" PRId64 "\n",
+                FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->rewritten_bytes_count)),
+                FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->added_bytes_count)),
+                FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
+                report->snapshot_id);
+    for (uint32_t i = 0; i < report->warning_count; i++)
+        fprintf(cli->err, "firn: warning: %.*s\n", FIRN_FMT(report->warnings[i]));
+    return FIRN_OK;
+}
+
+static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
+{
+    const struct rewrite_args *args = arguments;
+    struct firn_table table;
+    struct firn_rewrite_plan *plan;
+    struct firn_rewrite_data_files_report report = { 0 };
+
+    FIRN_TRY(cli_open_table(op, cli, args->table, &table));
+    struct firn_rewrite_data_files_args procedure = {
+        .strategy = args->strategy,
+        .sort_order = args->sort_order,
+        .where = args->where,
+        .branch = args->branch,
+        .options = args->options.items,
+        .option_count = args->options.count,
+        .verify_full = firn_text_is(args->verify, "full"),
+        .memory_bytes_max = firn_session_memory_bytes_max(cli->session),
+    };
+    struct firn_pool *pool = firn_session_pool(cli->session);
+    FIRN_TRY(firn_context(op, firn_rewrite_data_files_plan(op, pool, &table, &procedure, &plan), "table %.*s",
+                          FIRN_FMT(table.name)));
+    if (args->dry_run)
+        return print_plan(op, cli, plan);
+    firn_status status =
+        firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
+    if (status != FIRN_OK && status != FIRN_PARTIAL)
+        return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
+    FIRN_TRY(print_report(op, cli, &report));
+    return status;
+}
+
+const struct cli_command cmd_rewrite_data_files = {
+    .name = "rewrite-data-files",
+    .summary = "Compact small data files (Spark's rewrite_data_files)",
+    .description =
+        "Rewrites data files that are too small or too large into files of the target size and commits them as one "
+        "'replace' snapshot: rows stay the same, old snapshots stay readable. Options and their defaults are those of "
+        "Spark's procedure.\n\nBefore the commit the rows read and written are counted against each other for every "
+        "group and each output's footer is read back. Files with delete files attached, and ORC and Avro files, are "
+        "left where they are and reported.",
+    .examples =
+        "  firn rewrite-data-files db.txn\n"
+        "  firn rewrite-data-files db.txn --where \"created_at >= date '2026-07-01'\" --dry-run\n"
+        "  firn rewrite-data-files db.txn --option target-file-size-bytes=536870912 --option min-input-files=5\n",
+    .options = options,
+    .args_size = sizeof(struct rewrite_args),
+    .run = run,
+};

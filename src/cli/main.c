@@ -1,0 +1,86 @@
+/* The command line: parse, run one command, report its failure once, give the exit code. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static atomic_bool stop_requested;
+
+static void request_stop(int signal_number)
+{
+    if (atomic_exchange(&stop_requested, true)) { /* the second time, at once */
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+}
+
+static void log_line(void *context, enum firn_log_level level, struct firn_text line)
+{
+    static const char *const words[] = { "error", "warn", "info", "debug" };
+    const struct cli *cli = context;
+    enum firn_log_level most = FIRN_LOG_WARN;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (firn_text_is(cli->globals.log_level, words[i]))
+            most = (enum firn_log_level)i;
+    if (level > most)
+        return;
+    fprintf(cli->err, "%sfirn: %s: %.*s\n", cli->err_is_terminal ? "\r\033[K" : "",
+            level == FIRN_LOG_WARN ? "warning" : words[level], FIRN_FMT(line));
+}
+
+static void report(const struct cli *cli, const struct firn_op *op)
+{
+    fprintf(cli->err, "firn: error: %s\n", op->error.text);
+    if (op->error.hint[0])
+        fprintf(cli->err, "HINT: %s\n", op->error.hint);
+}
+
+static firn_status run(struct firn_op *op, struct cli *cli, int argc, char **argv)
+{
+    FIRN_TRY(cli_parse(op, cli, argc, argv));
+    if (cli->globals.version) {
+        fputs("firn " FIRN_VERSION "\n", cli->out);
+        return cli_flush(op, cli);
+    }
+    if (cli->globals.help) {
+        cli_print_help(cli->out, cli->command);
+        return cli_flush(op, cli);
+    }
+    if (!cli->command) {
+        cli_print_help(cli->err, NULL);
+        return firn_fail(op, FIRN_USAGE, "no command was given");
+    }
+    firn_status status = cli->command->run(op, cli, cli->args);
+    if (status != FIRN_OK && status != FIRN_PARTIAL)
+        return status;
+    FIRN_TRY(cli_flush(op, cli));
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = { .program = "firn", .out = stdout, .err = stderr };
+    struct firn_arena arena;
+    struct firn_op op;
+    struct firn_env env = *firn_env_real();
+
+    cli.err_is_terminal = isatty(STDERR_FILENO);
+    env.log = log_line;
+    env.context = &cli;
+    env.stop = &stop_requested;
+    firn_arena_init(&cli.arena);
+    firn_arena_init(&arena);
+    firn_op_init(&op, &arena, &env);
+    struct sigaction action = { .sa_handler = request_stop };
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    firn_status status = run(&op, &cli, argc, argv);
+    if (status != FIRN_OK)
+        report(&cli, &op);
+    firn_arena_done(&arena); /* before the session: handles in it may use the store */
+    firn_session_close(cli.session);
+    firn_arena_done(&cli.arena);
+    return firn_status_exit_code(status);
+}

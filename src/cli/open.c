@@ -1,0 +1,124 @@
+/* From flags, files and the environment to a session and a table. The only place that reads either. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+extern char **environ;
+
+enum { CONFIG_BYTES_MAX = 1 << 20 };
+
+/* NOT_FOUND when there is no such file. */
+static firn_status read_file(struct firn_op *op, struct firn_text path, struct firn_text *out)
+{
+    FILE *file = fopen(path.data, "re");
+    if (!file)
+        return firn_fail_errno(op, errno, "cannot open %.*s", FIRN_FMT(path));
+    char *text = firn_arena_alloc(op->arena, CONFIG_BYTES_MAX + 1);
+    size_t len = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
+    bool failed = ferror(file);
+    int error = errno;
+    fclose(file);
+    if (failed)
+        return firn_fail_errno(op, error, "cannot read %.*s", FIRN_FMT(path));
+    if (len > CONFIG_BYTES_MAX)
+        return firn_fail(op, FIRN_LIMIT, "%.*s has more than %d bytes", FIRN_FMT(path), CONFIG_BYTES_MAX);
+    *out = (struct firn_text){ text, len };
+    return FIRN_OK;
+}
+
+static firn_status load_yaml(struct firn_op *op, struct cli *cli, struct firn_text path, bool required)
+{
+    struct firn_text yaml;
+    firn_status status = read_file(op, path, &yaml);
+    if (status == FIRN_NOT_FOUND && !required)
+        return FIRN_OK;
+    FIRN_TRY(status);
+    return firn_config_parse_yaml(op, yaml, path, &cli->config);
+}
+
+static firn_status load_default_yaml(struct firn_op *op, struct cli *cli)
+{
+    const char *home = getenv("PYICEBERG_HOME");
+    if (!home || !*home)
+        home = getenv("HOME");
+    if (!home || !*home)
+        return FIRN_OK;
+    return load_yaml(op, cli, firn_text_format(&cli->arena, "%s/.pyiceberg.yaml", home), false);
+}
+
+static firn_status load_environment(struct firn_op *op, struct cli *cli)
+{
+    for (char **at = environ; *at; at++) {
+        struct firn_text entry = firn_text_of(*at);
+        ptrdiff_t equals = firn_text_find(entry, '=');
+        if (equals > 0)
+            FIRN_TRY(firn_config_apply_variable(op, firn_text_until(entry, (size_t)equals),
+                                                firn_text_from(entry, (size_t)equals + 1), &cli->config));
+    }
+    return FIRN_OK;
+}
+
+/* --uri and --warehouse describe the catalog of --catalog, or one called "default". They go the way of variables. */
+static firn_status load_flags(struct firn_op *op, struct cli *cli)
+{
+    struct firn_text name = cli->globals.catalog;
+    if (name.len == 0)
+        name = cli->config.default_catalog.len ? cli->config.default_catalog : FIRN_TEXT("default");
+    const struct {
+        const char *key;
+        struct firn_text value;
+    } flags[] = { { "uri", cli->globals.uri }, { "warehouse", cli->globals.warehouse } };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (flags[i].value.len == 0)
+            continue;
+        struct firn_catalog_config add = { .name = name };
+        struct firn_property property = { .key = firn_text_of(flags[i].key), .value = flags[i].value };
+        add.properties = &property;
+        add.property_count = 1;
+        FIRN_TRY(firn_config_merge(op, &add, &cli->config));
+    }
+    return FIRN_OK;
+}
+
+static firn_status load_config(struct firn_op *op, struct cli *cli)
+{
+    if (cli->globals.config.len)
+        FIRN_TRY(load_yaml(op, cli, cli->globals.config, true));
+    else
+        FIRN_TRY(load_default_yaml(op, cli));
+    FIRN_TRY(load_environment(op, cli));
+    return load_flags(op, cli);
+}
+
+firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session **out)
+{
+    if (!cli->session) {
+        if (!cli->config_given)
+            FIRN_TRY(firn_context(op, load_config(op, cli), "configuration"));
+        const struct cli_pairs *pairs = &cli->globals.relocate;
+        struct firn_session_relocation *rules =
+            FIRN_NEW_ARRAY(&cli->arena, struct firn_session_relocation, pairs->count);
+        for (size_t i = 0; i < pairs->count; i++)
+            rules[i] = (struct firn_session_relocation){ .from = pairs->items[i].key, .to = pairs->items[i].value };
+        struct firn_session_config config = {
+            .thread_count = (uint32_t)cli->globals.threads,
+            .memory_bytes_max = (uint64_t)cli->globals.memory,
+            .relocations = rules,
+            .relocation_count = pairs->count,
+            .relaxed = cli->relaxed,
+            .config = &cli->config,
+            .catalog = cli->globals.catalog,
+        };
+        FIRN_TRY(firn_session_open(op, &config, &cli->session));
+    }
+    *out = cli->session;
+    return FIRN_OK;
+}
+
+firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text name, struct firn_table *out)
+{
+    struct firn_session *session;
+    FIRN_TRY(cli_session(op, cli, &session));
+    return firn_session_table(op, session, name, out);
+}

@@ -1,0 +1,290 @@
+/* From argv to argument structs, by the option tables. */
+#include "cli/cli.h"
+
+const struct cli_command *cli_find_command(struct firn_text name)
+{
+    for (const struct cli_command *const *at = cli_commands; *at; at++)
+        if (firn_text_is(name, (*at)->name))
+            return *at;
+    return NULL;
+}
+
+/* Option names match with '_' for '-', so that a procedure's argument name works as it is. */
+static bool same_name(const char *name, struct firn_text given)
+{
+    if (strlen(name) != given.len)
+        return false;
+    for (size_t i = 0; i < given.len; i++)
+        if (name[i] != (given.data[i] == '_' ? '-' : given.data[i]))
+            return false;
+    return true;
+}
+
+static const struct cli_option *find_option(const struct cli_option *options, struct firn_text name)
+{
+    for (const struct cli_option *option = options; option && option->name; option++)
+        if (option->kind != CLI_POSITIONAL && same_name(option->name, name))
+            return option;
+    return NULL;
+}
+
+enum { NAME_LEN_MAX = 64 };
+
+/* Levenshtein distance; texts longer than NAME_LEN_MAX are far from everything. */
+static size_t distance(struct firn_text a, struct firn_text b)
+{
+    size_t row[NAME_LEN_MAX + 1];
+    if (a.len > NAME_LEN_MAX || b.len > NAME_LEN_MAX)
+        return NAME_LEN_MAX;
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t best = diagonal + (a.data[i - 1] != b.data[j - 1]);
+            best = best < row[j] + 1 ? best : row[j] + 1;
+            best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[b.len];
+}
+
+static void consider(const char *candidate, struct firn_text given, const char **best, size_t *best_distance)
+{
+    size_t d = distance(firn_text_of(candidate), given);
+    if (d < *best_distance) {
+        *best = candidate;
+        *best_distance = d;
+    }
+}
+
+static firn_status unknown_option(struct firn_op *op, const struct cli *cli, struct firn_text name)
+{
+    const char *best = NULL;
+    size_t best_distance = name.len / 2 < 4 ? name.len / 2 + 1 : 4;
+    firn_status status = firn_fail(op, FIRN_USAGE, "unknown option --%.*s%s%s", FIRN_FMT(name),
+                                   cli->command ? " for " : "", cli->command ? cli->command->name : "");
+    for (const struct cli_option *o = cli_global_options; o->name; o++)
+        consider(o->name, name, &best, &best_distance);
+    for (const struct cli_option *o = cli->command ? cli->command->options : NULL; o && o->name; o++)
+        if (o->kind != CLI_POSITIONAL)
+            consider(o->name, name, &best, &best_distance);
+    if (best)
+        return firn_hint(op, status, "did you mean --%s?", best);
+    return firn_hint(op, status, "see 'firn help%s%s'", cli->command ? " " : "",
+                     cli->command ? cli->command->name : "");
+}
+
+static firn_status unknown_command(struct firn_op *op, struct firn_text name)
+{
+    const char *best = NULL;
+    size_t best_distance = 4;
+    for (const struct cli_command *const *at = cli_commands; *at; at++)
+        consider((*at)->name, name, &best, &best_distance);
+    firn_status status = firn_fail(op, FIRN_USAGE, "unknown command '%.*s'", FIRN_FMT(name));
+    if (best)
+        return firn_hint(op, status, "did you mean '%s'?", best);
+    return firn_hint(op, status, "'firn help' lists the commands");
+}
+
+bool cli_parse_bytes(struct firn_text text, int64_t *out)
+{
+    static const struct {
+        const char *suffix;
+        int shift;
+    } units[] = { { "", 0 },     { "B", 0 },  { "K", 10 },  { "KB", 10 },  { "KIB", 10 }, { "M", 20 },  { "MB", 20 },
+                  { "MIB", 20 }, { "G", 30 }, { "GB", 30 }, { "GIB", 30 }, { "T", 40 },   { "TB", 40 }, { "TIB", 40 } };
+    size_t digits = 0;
+    while (digits < text.len && text.data[digits] >= '0' && text.data[digits] <= '9')
+        digits++;
+    int64_t value;
+    if (!firn_text_to_i64(firn_text_until(text, digits), &value))
+        return false;
+    struct firn_text unit = firn_text_trim(firn_text_from(text, digits));
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (firn_text_same_nocase(unit, firn_text_of(units[i].suffix)))
+            return !__builtin_mul_overflow(value, INT64_C(1) << units[i].shift, out);
+    return false;
+}
+
+static firn_status bad_value(struct firn_op *op, const struct cli_option *option, struct firn_text value,
+                             const char *wanted)
+{
+    return firn_fail(op, FIRN_USAGE, "--%s: '%.*s' is not %s", option->name, FIRN_FMT(value), wanted);
+}
+
+static firn_status set_number(struct firn_op *op, const struct cli_option *option, struct firn_text value, int64_t *out)
+{
+    bool good = option->kind == CLI_BYTES ? cli_parse_bytes(value, out) : firn_text_to_i64(value, out);
+    if (!good)
+        return bad_value(op, option, value, option->kind == CLI_BYTES ? "a size such as 512M" : "a whole number");
+    if (*out < option->min || *out > option->max)
+        return firn_fail(op, FIRN_USAGE, "--%s: %" PRId64 " is not between %" PRId64 " and %" PRId64, option->name,
+                         *out, option->min, option->max);
+    return FIRN_OK;
+}
+
+static bool is_choice(const char *choices, struct firn_text value)
+{
+    struct firn_text rest = firn_text_of(choices);
+    while (rest.len) {
+        ptrdiff_t bar = firn_text_find(rest, '|');
+        struct firn_text one = bar < 0 ? rest : firn_text_until(rest, (size_t)bar);
+        if (firn_text_same(one, value))
+            return true;
+        rest = bar < 0 ? FIRN_TEXT("") : firn_text_from(rest, (size_t)bar + 1);
+    }
+    return false;
+}
+
+static firn_status add_pair(struct firn_op *op, struct cli *cli, const struct cli_option *option,
+                            struct firn_text value, struct cli_pairs *pairs)
+{
+    ptrdiff_t equals = firn_text_find(value, '=');
+    if (equals <= 0)
+        return bad_value(op, option, value, "KEY=VALUE");
+    struct firn_property pair = { .key = firn_text_until(value, (size_t)equals),
+                                  .value = firn_text_from(value, (size_t)equals + 1) };
+    FIRN_PUSH(&cli->arena, pairs, pair);
+    return FIRN_OK;
+}
+
+static firn_status set_option(struct firn_op *op, struct cli *cli, const struct cli_option *option, void *args,
+                              struct firn_text value)
+{
+    unsigned char *at = (unsigned char *)args + option->offset;
+    switch (option->kind) {
+    case CLI_POSITIONAL:
+    case CLI_TEXT:
+        memcpy(at, &value, sizeof value);
+        return FIRN_OK;
+    case CLI_CHOICE:
+        if (!is_choice(option->choices, value))
+            return firn_fail(op, FIRN_USAGE, "--%s: '%.*s' is not one of %s", option->name, FIRN_FMT(value),
+                             option->choices);
+        memcpy(at, &value, sizeof value);
+        return FIRN_OK;
+    case CLI_FLAG:
+        *(bool *)at = true;
+        return FIRN_OK;
+    case CLI_NUMBER:
+    case CLI_BYTES:
+        return set_number(op, option, value, (int64_t *)(void *)at);
+    case CLI_PAIRS:
+        return add_pair(op, cli, option, value, (struct cli_pairs *)(void *)at);
+    }
+    return firn_fail(op, FIRN_USAGE, "--%s cannot be given", option->name);
+}
+
+static firn_status set_defaults(struct firn_op *op, struct cli *cli, const struct cli_option *options, void *args)
+{
+    for (const struct cli_option *option = options; option->name; option++)
+        if (option->fallback)
+            FIRN_TRY(set_option(op, cli, option, args, firn_text_of(option->fallback)));
+    return FIRN_OK;
+}
+
+/* The option's value: after '=', or the next argument. */
+static firn_status take_value(struct firn_op *op, const struct cli_option *option, struct firn_text inline_value,
+                              bool has_inline, int argc, char **argv, int *at, struct firn_text *out)
+{
+    if (option->kind == CLI_FLAG)
+        return has_inline ? firn_fail(op, FIRN_USAGE, "--%s takes no value", option->name) : FIRN_OK;
+    if (has_inline) {
+        *out = inline_value;
+        return FIRN_OK;
+    }
+    if (*at + 1 >= argc)
+        return firn_fail(op, FIRN_USAGE, "--%s needs a value: %s", option->name, option->value);
+    *out = firn_text_of(argv[++*at]);
+    return FIRN_OK;
+}
+
+static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, char **argv, int *at)
+{
+    struct firn_text name = firn_text_of(argv[*at] + 2), value = FIRN_TEXT(""), inline_value = FIRN_TEXT("");
+    ptrdiff_t equals = firn_text_find(name, '=');
+    if (equals >= 0) {
+        inline_value = firn_text_from(name, (size_t)equals + 1);
+        name = firn_text_until(name, (size_t)equals);
+    }
+    void *args = cli->args;
+    const struct cli_option *option = cli->command ? find_option(cli->command->options, name) : NULL;
+    if (!option) {
+        option = find_option(cli_global_options, name);
+        args = &cli->globals;
+    }
+    if (!option)
+        return unknown_option(op, cli, name);
+    FIRN_TRY(take_value(op, option, inline_value, equals >= 0, argc, argv, at, &value));
+    return set_option(op, cli, option, args, value);
+}
+
+static const struct cli_option *positional_at(const struct cli_command *command, size_t index)
+{
+    for (const struct cli_option *option = command->options; option->name; option++)
+        if (option->kind == CLI_POSITIONAL && index-- == 0)
+            return option;
+    return NULL;
+}
+
+static firn_status take_word(struct firn_op *op, struct cli *cli, struct firn_text word, size_t *positionals)
+{
+    if (!cli->command) {
+        cli->command = cli_find_command(word);
+        if (!cli->command)
+            return unknown_command(op, word);
+        cli->args = firn_arena_alloc(&cli->arena, cli->command->args_size);
+        return set_defaults(op, cli, cli->command->options, cli->args);
+    }
+    const struct cli_option *option = positional_at(cli->command, (*positionals)++);
+    if (!option)
+        return firn_fail(op, FIRN_USAGE, "%s: unexpected argument '%.*s'", cli->command->name, FIRN_FMT(word));
+    return set_option(op, cli, option, cli->args, word);
+}
+
+static firn_status check_required(struct firn_op *op, const struct cli *cli, size_t positionals)
+{
+    size_t seen = 0;
+    for (const struct cli_option *option = cli->command->options; option->name; option++) {
+        struct firn_text value;
+        if (option->kind == CLI_POSITIONAL) {
+            if (seen++ < positionals || !option->required)
+                continue;
+            firn_status status = firn_fail(op, FIRN_USAGE, "%s: %s is missing", cli->command->name, option->value);
+            return firn_hint(op, status, "see 'firn help %s'", cli->command->name);
+        }
+        if (!option->required)
+            continue;
+        memcpy(&value, (const unsigned char *)cli->args + option->offset, sizeof value);
+        if (value.len == 0)
+            return firn_fail(op, FIRN_USAGE, "%s: --%s is missing", cli->command->name, option->name);
+    }
+    return FIRN_OK;
+}
+
+firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv)
+{
+    size_t positionals = 0;
+    bool only_words = false; /* after "--" */
+    FIRN_TRY(set_defaults(op, cli, cli_global_options, &cli->globals));
+    for (int at = 1; at < argc; at++) {
+        const char *arg = argv[at];
+        if (!only_words && strcmp(arg, "--") == 0)
+            only_words = true;
+        else if (!only_words && (strcmp(arg, "-h") == 0 || strcmp(arg, "-V") == 0))
+            *(arg[1] == 'h' ? &cli->globals.help : &cli->globals.version) = true;
+        else if (!only_words && strncmp(arg, "--", 2) == 0)
+            FIRN_TRY(take_option(op, cli, argc, argv, &at));
+        else if (!only_words && arg[0] == '-' && arg[1])
+            return firn_fail(op, FIRN_USAGE, "unknown option %s", arg);
+        else
+            FIRN_TRY(take_word(op, cli, firn_text_of(arg), &positionals));
+    }
+    if (!cli->command || cli->globals.help || cli->globals.version)
+        return FIRN_OK;
+    return check_required(op, cli, positionals);
+}

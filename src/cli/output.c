@@ -1,0 +1,105 @@
+/* What goes to stdout: tables for people, JSON for programs. */
+#include "cli/cli.h"
+
+#include <errno.h>
+
+bool cli_wants_json(const struct cli *cli)
+{
+    return firn_text_is(cli->globals.output, "json");
+}
+
+static int write_part(const char *data, size_t len, void *out)
+{
+    return fwrite(data, 1, len, out) == len ? 0 : -1;
+}
+
+firn_status cli_print_json(struct firn_op *op, struct cli *cli, const json_t *json)
+{
+    if (json_dump_callback(json, write_part, cli->out, JSON_INDENT(2) | JSON_ENCODE_ANY) != 0 ||
+        fputc('\n', cli->out) == EOF)
+        return firn_fail_errno(op, errno, "cannot write to standard output");
+    return FIRN_OK;
+}
+
+/* Columns a terminal needs for UTF-8 text, taking every code point for one. */
+static size_t width_of(struct firn_text text)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < text.len; i++)
+        width += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    return width;
+}
+
+static void print_cell(FILE *out, struct firn_text text, size_t width, bool right, bool last)
+{
+    size_t used = width_of(text);
+    int pad = used < width ? (int)(width - used) : 0;
+    if (right)
+        fprintf(out, "%*s%.*s", pad, "", FIRN_FMT(text));
+    else
+        fprintf(out, "%.*s%*s", FIRN_FMT(text), last ? 0 : pad, "");
+    fputs(last ? "\n" : "  ", out);
+}
+
+void cli_print_table(struct cli *cli, const struct cli_column *columns, size_t column_count,
+                     const struct firn_text *cells, size_t row_count)
+{
+    size_t *widths = FIRN_NEW_ARRAY(&cli->arena, size_t, column_count);
+    for (size_t c = 0; c < column_count; c++) {
+        widths[c] = strlen(columns[c].title);
+        for (size_t r = 0; r < row_count; r++) {
+            size_t width = width_of(cells[r * column_count + c]);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    for (size_t c = 0; c < column_count; c++)
+        print_cell(cli->out, firn_text_of(columns[c].title), widths[c], columns[c].right, c + 1 == column_count);
+    for (size_t r = 0; r < row_count; r++)
+        for (size_t c = 0; c < column_count; c++)
+            print_cell(cli->out, cells[r * column_count + c], widths[c], columns[c].right, c + 1 == column_count);
+}
+
+struct firn_text cli_bytes_text(struct firn_arena *arena, uint64_t bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    size_t unit = 0;
+    double value = (double)bytes;
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024;
+        unit++;
+    }
+    return firn_text_format(arena, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+struct firn_text cli_count_text(struct firn_arena *arena, int64_t count)
+{
+    struct firn_text plain = firn_text_format(arena, "%" PRId64, count);
+    size_t sign = count < 0, digits = plain.len - sign, commas = (digits - 1) / 3;
+    char *text = firn_arena_alloc(arena, plain.len + commas + 1);
+    size_t at = 0;
+    for (size_t i = 0; i < plain.len; i++) {
+        if (i > sign && (plain.len - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = plain.data[i];
+    }
+    return (struct firn_text){ text, at };
+}
+
+struct firn_text cli_duration_text(struct firn_arena *arena, int64_t ms)
+{
+    if (ms < 1000)
+        return firn_text_format(arena, "%" PRId64 " ms", ms);
+    if (ms < 60000)
+        return firn_text_format(arena, "%.1f s", (double)ms / 1000);
+    int64_t seconds = ms / 1000;
+    if (seconds < 3600)
+        return firn_text_format(arena, "%" PRId64 " min %02" PRId64 " s", seconds / 60, seconds % 60);
+    return firn_text_format(arena, "%" PRId64 " h %02" PRId64 " min", seconds / 3600, seconds / 60 % 60);
+}
+
+firn_status cli_flush(struct firn_op *op, struct cli *cli)
+{
+    if (fflush(cli->out) != 0 || ferror(cli->out))
+        return firn_fail_errno(op, errno, "cannot write to standard output");
+    return FIRN_OK;
+}
