@@ -34,8 +34,12 @@ static firn_status load_rows(struct firn_op *op, struct firn_producer *producer,
     if (attempt->head)
         FIRN_TRY(firn_snapshot_manifests(op, producer->table->store, producer->table->metadata, attempt->head, &rows));
     FIRN_TRY(firn_conflicts_check(op, producer, attempt->head, &rows));
-    for (uint32_t i = 0; i < rows.count; i++)
-        FIRN_PUSH(op->arena, rows.manifests[i].is_deletes ? &attempt->deletes : &attempt->data, rows.manifests[i]);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        struct firn_manifest_file *row = &rows.manifests[i];
+        if (producer->table->metadata->format_version >= 2)
+            FIRN_TRY(firn_manifest_count(op, producer->table->store, producer->table->metadata, row));
+        FIRN_PUSH(op->arena, row->is_deletes ? &attempt->deletes : &attempt->data, *row);
+    }
     return FIRN_OK;
 }
 

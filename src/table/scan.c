@@ -1,6 +1,8 @@
 /* Scan planning: manifests read in parallel, entries pruned, deletes matched. Iceberg spec, "Scan Planning". */
 #include "table/scan.h"
 
+#include "base/math.h"
+
 /* A manifest of 100,000 files with wide metrics stays well below this. */
 #define MANIFEST_BYTES_MAX (UINT64_C(1) << 31)
 
@@ -13,6 +15,24 @@ static firn_status read_manifest_list(struct firn_op *op, struct firn_store *sto
         status = firn_manifest_list_parse(op, firn_buffer_bytes(&bytes), out);
     firn_buffer_done(&bytes);
     return firn_context(op, status, "manifest list \"%.*s\"", FIRN_FMT(path));
+}
+
+/* What a list says of a manifest's entries, from the entries. */
+static void count_entries(const struct firn_manifest *manifest, struct firn_manifest_file *row)
+{
+    int64_t files[3] = { 0 }, rows[3] = { 0 };
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        const struct firn_manifest_entry *entry = &manifest->entries[i];
+        files[entry->status] += 1;
+        if (__builtin_add_overflow(rows[entry->status], entry->file.record_count, &rows[entry->status]))
+            rows[entry->status] = INT64_MAX;
+    }
+    row->existing_files_count = files[FIRN_ENTRY_EXISTING];
+    row->added_files_count = files[FIRN_ENTRY_ADDED];
+    row->deleted_files_count = files[FIRN_ENTRY_DELETED];
+    row->existing_rows_count = rows[FIRN_ENTRY_EXISTING];
+    row->added_rows_count = rows[FIRN_ENTRY_ADDED];
+    row->deleted_rows_count = rows[FIRN_ENTRY_DELETED];
 }
 
 /* A v1 snapshot may name its manifests without a list; what a list would say of one is read from the manifest. */
@@ -33,21 +53,29 @@ static firn_status describe_embedded_manifest(struct firn_op *op, struct firn_st
     row->spec_id = manifest.spec_id;
     row->added_snapshot_id = snapshot->id;
     row->first_row_id = FIRN_ABSENT;
-    int64_t *const file_counts[] = {
-        [FIRN_ENTRY_EXISTING] = &row->existing_files_count,
-        [FIRN_ENTRY_ADDED] = &row->added_files_count,
-        [FIRN_ENTRY_DELETED] = &row->deleted_files_count,
-    };
-    int64_t *const row_counts[] = {
-        [FIRN_ENTRY_EXISTING] = &row->existing_rows_count,
-        [FIRN_ENTRY_ADDED] = &row->added_rows_count,
-        [FIRN_ENTRY_DELETED] = &row->deleted_rows_count,
-    };
-    for (uint32_t i = 0; i < manifest.count; i++) {
-        const struct firn_manifest_entry *entry = &manifest.entries[i];
-        *file_counts[entry->status] += 1;
-        *row_counts[entry->status] += entry->file.record_count;
-    }
+    count_entries(&manifest, row);
+    return FIRN_OK;
+}
+
+static bool has_counts(const struct firn_manifest_file *row)
+{
+    const int64_t counts[] = { row->added_files_count, row->existing_files_count, row->deleted_files_count,
+                               row->added_rows_count,  row->existing_rows_count,  row->deleted_rows_count };
+    for (size_t i = 0; i < FIRN_COUNT_OF(counts); i++)
+        if (counts[i] == FIRN_ABSENT)
+            return false;
+    return true;
+}
+
+firn_status firn_manifest_count(struct firn_op *op, struct firn_store *store, const struct firn_metadata *metadata,
+                                struct firn_manifest_file *row)
+{
+    struct firn_manifest manifest;
+    struct firn_manifest_read_options options = { .skip_metrics = true };
+    if (has_counts(row))
+        return FIRN_OK;
+    FIRN_TRY(firn_manifest_read(op, store, metadata, row, options, &manifest));
+    count_entries(&manifest, row);
     return FIRN_OK;
 }
 

@@ -17,6 +17,10 @@ FIRN_CHECKED firn_status firn_manifest_read(struct firn_op *op, struct firn_stor
                                             const struct firn_metadata *metadata, const struct firn_manifest_file *row,
                                             struct firn_manifest_read_options options, struct firn_manifest *out);
 
+/* Fills counts that a v1 list left out by reading the manifest; a list of v2 and up cannot be written without them. */
+FIRN_CHECKED firn_status firn_manifest_count(struct firn_op *op, struct firn_store *store,
+                                             const struct firn_metadata *metadata, struct firn_manifest_file *row);
+
 /* A data file to scan, with the delete files that apply to it. */
 struct firn_scan_file {
     const struct firn_manifest_entry *entry;

@@ -7,6 +7,7 @@
 #include "format/avro/container.h"
 #include "format/avro/writer.h"
 #include "table/manifest_columns.h"
+#include "table/scan.h"
 
 #include <math.h>
 
@@ -568,6 +569,35 @@ static void unknown_counts_stay_unknown(void **state)
     firn_buffer_done(&file);
 }
 
+/* A list of v2 needs the counts that one of v1 left out: they come from the manifest. */
+static void unknown_counts_are_counted(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_metadata *metadata = make_table(op, 2, "");
+    struct firn_manifest_writer_config config = writer_config(metadata);
+    struct firn_manifest_entry entries[] = { plain_entry("a", FIRN_ENTRY_ADDED), plain_entry("b", FIRN_ENTRY_EXISTING),
+                                             plain_entry("c", FIRN_ENTRY_ADDED) };
+    entries[1].sequence_number = entries[1].file_sequence_number = 1;
+    struct written written = write_manifest(op, &config, entries, 3);
+    struct firn_manifest_file row = written.row;
+    struct firn_store *store;
+    CHECK_OK(op, firn_store_open_memory(op, &store));
+    CHECK_OK(op, firn_store_put(op, store, row.path, false, written.bytes));
+    row.sequence_number = row.min_sequence_number = 0;
+    row.existing_files_count = row.added_rows_count = FIRN_ABSENT;
+    CHECK_OK(op, firn_manifest_count(op, store, metadata, &row));
+    assert_int_equal(row.added_files_count, 2);
+    assert_int_equal(row.existing_files_count, 1);
+    assert_int_equal(row.deleted_files_count, 0);
+    assert_int_equal(row.added_rows_count, 20);
+    assert_int_equal(row.existing_rows_count, 10);
+    row.path = FIRN_TEXT("gone");
+    CHECK_OK(op, firn_manifest_count(op, store, metadata, &row)); /* is not opened when all is known */
+    row.added_files_count = FIRN_ABSENT;
+    CHECK_STATUS(op, FIRN_NOT_FOUND, firn_manifest_count(op, store, metadata, &row));
+    firn_store_close(store);
+}
+
 /* Tuples and summaries --------------------------------------------------------------------------------------------- */
 
 static struct firn_manifest_entry entry_with(const char *path, enum firn_entry_status status, struct firn_value *value)
@@ -820,6 +850,7 @@ int main(void)
         TEST(row_ids_are_inherited_in_order),
         TEST(lists_number_data_manifests),
         TEST(unknown_counts_stay_unknown),
+        TEST(unknown_counts_are_counted),
         TEST(binary_summaries_are_exact),
         TEST(summaries_leave_out_null_and_nan),
         TEST(dropped_fields_keep_their_place),
