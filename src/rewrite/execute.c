@@ -95,6 +95,22 @@ void firn_group_run_close_codecs(struct firn_group_run *run)
         firn_codec_context_close(run->codecs[i]);
 }
 
+/* Bloom filters are not written yet, which a table that asks for them should not find out by its queries. */
+static void warn_of_bloom_filters(struct firn_op *op, const struct firn_metadata *metadata)
+{
+    static const struct firn_text prefix = FIRN_TEXT_INIT("write.parquet.bloom-filter-enabled.column.");
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(metadata->root, "properties"), key, value)
+    {
+        if (!firn_text_starts(firn_text_of(key), prefix) || !firn_property_bool(metadata, key, false))
+            continue;
+        firn_log(op, FIRN_LOG_WARN,
+                 "the table asks for bloom filters (%s), which firn does not write yet, leaving them out", key);
+        return;
+    }
+}
+
 static firn_status check_inputs(struct firn_op *op, const struct firn_group_run *run)
 {
     for (uint32_t i = 0; i < run->group->input_count; i++) {
@@ -122,6 +138,25 @@ static firn_status prove_rows(struct firn_op *op, const struct firn_group_run *r
         return firn_fail(op, FIRN_VERIFY, "%" PRId64 " rows were read but %" PRId64 " written", out->rows_in,
                          out->rows_out);
     return FIRN_OK;
+}
+
+/* Records that are wrong about their files are told once, not a file each: what the files hold counts. */
+static void warn_of_records(struct firn_op *op, const struct firn_group_run *run)
+{
+    const struct firn_data_file *first = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < run->group->input_count; i++) {
+        const struct firn_data_file *file = &run->group->inputs[i];
+        if (atomic_load(&run->input_rows[i].total) == file->record_count)
+            continue;
+        first = first ? first : file;
+        count++;
+    }
+    if (count > 0)
+        firn_log(
+            op, FIRN_LOG_WARN,
+            "%u data files hold another number of rows than the table records, such as %.*s, taking what they hold",
+            count, FIRN_FMT(first->path));
 }
 
 struct bins {
@@ -188,10 +223,13 @@ static firn_status run_group(struct firn_op *op, const struct firn_rewrite_conte
     struct bins bins = { .run = &run, .files = FIRN_NEW_ARRAY(op->arena, struct firn_output_files, group->bin_count) };
     FIRN_TRY(check_inputs(op, &run));
     FIRN_TRY(firn_group_run_init(op, &run));
+    if (group->index == 0)
+        warn_of_bloom_filters(op, context->metadata);
     firn_status status = firn_pool_run(op, context->pool, group->bin_count, bins_at_once(&run), run_bin, &bins);
     collect(op, &bins, out);
     FIRN_TRY(status);
     FIRN_TRY(prove_rows(op, &run, out));
+    warn_of_records(op, &run);
     return prove_content(op, &bins, out);
 }
 

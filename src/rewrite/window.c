@@ -133,14 +133,10 @@ static bool piece_holds(const struct firn_rewrite_piece *piece, const struct fir
     return middle >= piece->offset && (middle < end || end >= (uint64_t)file->file_bytes);
 }
 
-static void count_rows(struct firn_op *op, struct firn_window *window, const struct firn_input *input, int64_t rows)
+static void count_rows(const struct firn_window *window, const struct firn_input *input, int64_t rows)
 {
     struct firn_input_rows *counted = &window->run->input_rows[input->index];
-    int64_t total = input->footer->row_count;
-    if (atomic_exchange(&counted->total, total) < 0 && total != input->file->record_count)
-        firn_log(op, FIRN_LOG_WARN,
-                 "data file %.*s holds %" PRId64 " rows, the table records %" PRId64 ", taking what the file holds",
-                 FIRN_FMT(input->file->path), total, input->file->record_count);
+    atomic_store(&counted->total, input->footer->row_count);
     atomic_fetch_add(&counted->covered, rows);
 }
 
@@ -175,7 +171,7 @@ static void add_slices(struct firn_op *op, struct firn_window *window, struct fi
     window->held += input->bytes.capacity + input->arena.used_bytes;
     window->open_files += input->object != NULL;
     if (!window->counted[piece_index])
-        count_rows(op, window, input, piece_row);
+        count_rows(window, input, piece_row);
     window->counted[piece_index] = true;
     if (input->slices_left == 0) {
         report_input(op, window, input);

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "../support/fault_store.h"
+#include "store/driver.h"
 
 #define FLAT                                                                                                           \
     "{\"type\":\"struct\",\"schema-id\":0,\"fields\":["                                                                \
@@ -456,6 +457,87 @@ static void broken_and_missing_inputs_are_named(void **state)
     firn_store_close(test.store);
 }
 
+/* A store that gives the content of one object when another is read: a disk that mixes up its blocks. */
+struct swapped_store {
+    struct firn_store *inner;
+    struct firn_text prefix, instead; /* locations below `prefix` are read as `instead`; empty: none */
+};
+
+static firn_status swapped_stat(struct firn_op *op, void *state, struct firn_text location, struct firn_store_stat *out)
+{
+    return firn_store_stat(op, ((struct swapped_store *)state)->inner, location, out);
+}
+
+static firn_status swapped_open(struct firn_op *op, void *state, struct firn_text location, struct firn_object **out)
+{
+    struct swapped_store *swapped = state;
+    bool other = swapped->instead.len > 0 && !firn_text_starts(location, swapped->prefix);
+    return firn_object_open(op, swapped->inner, other ? swapped->instead : location, out);
+}
+
+static firn_status swapped_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
+                                 struct firn_store_writer **out)
+{
+    return firn_store_write(op, ((struct swapped_store *)state)->inner, location, exclusive, out);
+}
+
+static firn_status swapped_list(struct firn_op *op, void *state, struct firn_text prefix, bool recursive,
+                                firn_store_visit *visit, void *context)
+{
+    return firn_store_list(op, ((struct swapped_store *)state)->inner, prefix, recursive, visit, context);
+}
+
+static firn_status swapped_remove(struct firn_op *op, void *state, struct firn_text location)
+{
+    return firn_store_delete(op, ((struct swapped_store *)state)->inner, &location, 1, NULL);
+}
+
+static void swapped_close(void *state)
+{
+    (void)state;
+}
+
+static const struct firn_store_driver swapped_driver = {
+    .stat = swapped_stat,
+    .open = swapped_open,
+    .write = swapped_write,
+    .list = swapped_list,
+    .remove = swapped_remove,
+    .close = swapped_close,
+};
+
+/* A written file that reads back sound, as long as it should be, but with one other value: only full verification sees
+ * it. */
+static void full_verification_finds_one_wrong_value(void **state)
+{
+    struct group_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    static const char *const right[] = { "1 2 3", "a b c", "0.1 0.3=4 0.0" };
+    static const char *const wrong[] = { "1 2 3", "a x c", "0.1 0.3=4 0.0" };
+    struct fixture_table table = { .version = 2,
+                                   .schemas = FLAT,
+                                   .properties = "\"write.parquet.compression-codec\":\"uncompressed\"" };
+    test_begin(&test, op, FLAT);
+    add_file(&test, wrong, 1, 3, firn_chunk_options_default());
+    struct fixture_run run = run_of(&test, &table);
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    struct swapped_store swapped = { test.store, FIRN_TEXT("mem:/t/data/in-"), result.files[0].path };
+    struct firn_store *store;
+    CHECK_OK(op, firn_store_open_driver(op, NULL, &swapped_driver, &swapped, &store));
+    test.files[0] = *add_file(&test, right, 1, 3, firn_chunk_options_default());
+    run.store = store;
+    run.counts_only = true;
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    firn_rewrite_result_discard(op, test.store, &result);
+    run.counts_only = false;
+    CHECK_STATUS(op, FIRN_VERIFY, fixture_execute(op, &run, &result));
+    CHECK(strstr(op->error.text, "'name'"), "%s", op->error.text);
+    CHECK(objects_in(&test) == 3, "only the two inputs and the first output are there");
+    firn_store_close(store);
+    firn_store_close(test.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +552,7 @@ int main(void)
         TEST(row_lineage_is_carried),
         TEST(a_failure_leaves_nothing_behind),
         TEST(broken_and_missing_inputs_are_named),
+        TEST(full_verification_finds_one_wrong_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
