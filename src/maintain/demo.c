@@ -42,7 +42,7 @@ static firn_status create_table(struct firn_op *op, struct firn_catalog *catalog
 
 /* What every file of the demonstration shares. */
 struct demo {
-    const struct firn_table *table; /* as created */
+    struct firn_table table; /* after the last commit; lives in the arena of that turn */
     const struct firn_demo_config *config;
     struct firn_append append;
     int64_t next_id;
@@ -64,15 +64,15 @@ static firn_status write_file(struct firn_op *op, struct demo *demo, int64_t day
     demo->next_id += batch.row_count;
     demo->file_count++;
     firn_demo_rows(op, &batch, columns);
-    struct firn_value value = { .type = FIRN_TYPE_DATE, .integer = day };
-    struct firn_partition partition = { .values = &value, .count = 1 };
+    struct firn_value *value = FIRN_NEW(op->arena, struct firn_value); /* the file's description keeps it */
+    *value = (struct firn_value){ .type = FIRN_TYPE_DATE, .integer = day };
+    struct firn_partition partition = { .values = value, .count = 1 };
     return firn_append_write(op, &demo->append, demo->file_count, &partition, columns, out);
 }
 
 /* One commit of the streaming job: rows of the moment, and now and then some that arrive a day late. */
 static firn_status commit_once(struct firn_op *op, struct firn_pool *pool, struct demo *demo, int64_t index)
 {
-    struct firn_table table = *demo->table;
     struct firn_data_file files[2];
     struct firn_snapshot_result result;
     int64_t span_us = demo->config->days * FIRN_MICROS_PER_DAY / demo->config->commits;
@@ -81,7 +81,6 @@ static firn_status commit_once(struct firn_op *op, struct firn_pool *pool, struc
     span_us = FIRN_MIN(span_us, (day + 1) * FIRN_MICROS_PER_DAY - start_us); /* a file holds one day */
     uint32_t count = 0;
 
-    FIRN_TRY(firn_table_refresh(op, &table));
     FIRN_TRY(write_file(op, demo, day, start_us, span_us, &files[count++]));
     if (day > FIRST_DAY && index % LATE_EVERY == 0)
         FIRN_TRY(write_file(op, demo, day - 1, start_us - FIRN_MICROS_PER_DAY, span_us, &files[count++]));
@@ -94,40 +93,40 @@ static firn_status commit_once(struct firn_op *op, struct firn_pool *pool, struc
         .base_snapshot_id = FIRN_NO_SNAPSHOT,
         .fast_append = true,
     };
-    return firn_snapshot_commit(op, pool, &table, &change, &result);
+    return firn_snapshot_commit(op, pool, &demo->table, &change, &result);
 }
 
-/* Each commit has an arena of its own: the metadata of thousands of versions would pile up otherwise. */
-static firn_status commit_in_turn(struct firn_op *op, struct firn_pool *pool, struct demo *demo, int64_t index)
-{
-    struct firn_arena turn, *outer = op->arena;
-    firn_arena_init(&turn);
-    op->arena = &turn;
-    firn_status status = firn_op_check(op);
-    if (status == FIRN_OK)
-        status = commit_once(op, pool, demo, index);
-    op->arena = outer;
-    firn_arena_done(&turn);
-    return firn_context(op, status, "commit %" PRId64, index + 1);
-}
-
+/* Turns take two arenas in alternation: a turn starts from the table that the one before left in the other, and what is
+ * older goes, or the metadata of thousands of versions would pile up. */
 static firn_status fill_table(struct firn_op *op, struct firn_pool *pool, struct demo *demo,
                               struct firn_progress *progress)
 {
-    for (int64_t i = 0; i < demo->config->commits; i++) {
-        FIRN_TRY(commit_in_turn(op, pool, demo, i));
+    struct firn_arena turns[2], *outer = op->arena;
+    firn_status status = FIRN_OK;
+    firn_arena_init(&turns[0]);
+    firn_arena_init(&turns[1]);
+    for (int64_t i = 0; i < demo->config->commits && status == FIRN_OK; i++) {
+        op->arena = &turns[i % 2];
+        firn_arena_reset(op->arena);
+        status = firn_op_check(op);
+        if (status == FIRN_OK)
+            status = firn_context(op, commit_once(op, pool, demo, i), "commit %" PRId64, i + 1);
         firn_progress_tick(op, progress, 1, 0);
     }
+    op->arena = outer;
+    firn_arena_done(&turns[0]);
+    firn_arena_done(&turns[1]);
     firn_progress_end(op, progress);
-    return FIRN_OK;
+    return status;
 }
 
 firn_status firn_demo_create(struct firn_op *op, struct firn_pool *pool, struct firn_catalog *catalog,
                              struct firn_text identifier, const struct firn_demo_config *config,
                              struct firn_progress *progress, struct firn_table *out)
 {
-    struct demo demo = { .table = out, .config = config };
+    struct demo demo = { .config = config };
     FIRN_TRY(create_table(op, catalog, identifier, out));
+    demo.table = *out;
     if (progress)
         atomic_store(&progress->files_total, (uint64_t)config->commits);
     firn_status status = firn_append_init(op, &demo.append, out->metadata, out->store);

@@ -16,7 +16,8 @@ FIRN_CHECKED firn_status firn_append_init(struct firn_op *op, struct firn_append
                                           const struct firn_metadata *metadata, struct firn_store *store);
 void firn_append_done(struct firn_append *append);
 /* Writes one file of one row group: a vector for every leaf of the schema, in order, all of the same rows. `number`
- * is in the file's name. What is written is read back as for any output. The file described is in op->arena. */
+ * is in the file's name. What is written is read back as for any output. The file described is in op->arena and borrows
+ * the values of `partition`. */
 FIRN_CHECKED firn_status firn_append_write(struct firn_op *op, struct firn_append *append, uint32_t number,
                                            const struct firn_partition *partition, const struct firn_vector *columns,
                                            struct firn_data_file *out);
