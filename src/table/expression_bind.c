@@ -8,6 +8,7 @@
 #include <math.h>
 
 #define DECIMAL_DIGITS_MAX 38
+#define NANOS_PER_DAY      ((firn_int128)FIRN_MICROS_PER_DAY * 1000)
 #define EXPONENT_MAX       100000
 
 /* Where a constant lies among the values of a type. */
@@ -225,22 +226,22 @@ static bool time_of(struct firn_arena *arena, const struct firn_literal *literal
     if (literal->kind == FIRN_LITERAL_STRING &&
         !firn_literal_timestamp(arena, firn_text_trim(literal->text), &micros, &left))
         return false;
-    if (literal->kind == FIRN_LITERAL_DATE)
-        micros = literal->days * FIRN_MICROS_PER_DAY;
     *nanos = (firn_int128)micros * 1000 + left;
+    if (literal->kind == FIRN_LITERAL_DATE)
+        *nanos = NANOS_PER_DAY * literal->days;
     return literal->kind == FIRN_LITERAL_STRING || literal->kind == FIRN_LITERAL_DATE ||
            literal->kind == FIRN_LITERAL_TIMESTAMP;
 }
 
 static enum fit cast_date(struct firn_arena *arena, const struct firn_literal *literal, struct firn_value *out)
 {
-    firn_int128 nanos, per_day = (firn_int128)FIRN_MICROS_PER_DAY * 1000;
+    firn_int128 nanos;
     if (literal->kind == FIRN_LITERAL_STRING) /* a time after the date is dropped by the cast */
         return firn_literal_date(firn_text_trim(literal->text), &out->integer) ? FIT_EXACT : FIT_NONE;
     if (!time_of(arena, literal, &nanos))
         return FIT_NONE;
-    out->integer = (int64_t)floor_div(nanos, per_day);
-    return nanos % per_day == 0 ? FIT_EXACT : FIT_BETWEEN;
+    out->integer = (int64_t)floor_div(nanos, NANOS_PER_DAY);
+    return nanos % NANOS_PER_DAY == 0 ? FIT_EXACT : FIT_BETWEEN;
 }
 
 static enum fit cast_timestamp(struct firn_arena *arena, enum firn_type_id id, const struct firn_literal *literal,

@@ -138,7 +138,8 @@ static bool transformed_may_equal(const struct firn_predicate *leaf, const struc
 static bool truncated_top(const struct view *view, const struct firn_value *upper, firn_int128 *out)
 {
     firn_int128 base = view->source->id == FIRN_TYPE_DECIMAL ? upper->decimal : upper->integer;
-    *out = base + view->transform->width - 1;
+    if (__builtin_add_overflow(base, view->transform->width - 1, out))
+        return false;
     if (view->source->id == FIRN_TYPE_DECIMAL)
         return true;
     return *out <= (view->source->id == FIRN_TYPE_INT ? (firn_int128)INT32_MAX : (firn_int128)INT64_MAX);

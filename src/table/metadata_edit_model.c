@@ -21,17 +21,21 @@ static json_t *with_id(const json_t *given, const char *id_key, int32_t id)
     return copy;
 }
 
-/* The greatest id in the array `key`; `none` when it is empty. */
-static int32_t id_max(const struct firn_edit *edit, const char *key, const char *id_key, int32_t none)
+/* One past the greatest id in the array `key`; `first` when it is empty. */
+static firn_status next_id(struct firn_op *op, const struct firn_edit *edit, const char *key, const char *id_key,
+                           int32_t first, int32_t *out)
 {
     size_t index;
     json_t *item;
-    int32_t max = none;
+    int32_t max = first - 1;
     json_array_foreach(json_object_get(edit->root, key), index, item)
     {
         max = FIRN_MAX(max, (int32_t)json_integer_value(json_object_get(item, id_key)));
     }
-    return max;
+    if (max == INT32_MAX)
+        return firn_fail(op, FIRN_LIMIT, "no %s is left: %d is taken", id_key, INT32_MAX);
+    *out = max + 1;
+    return FIRN_OK;
 }
 
 /* Resolves the id that a set-... update gives: -1 means the last one added. */
@@ -97,7 +101,7 @@ firn_status firn_edit_add_schema(struct firn_op *op, struct firn_edit *edit, con
     edit->last_schema_id = find_same_schema(edit, &schema);
     if (edit->last_schema_id >= 0)
         return FIRN_OK;
-    edit->last_schema_id = id_max(edit, "schemas", "schema-id", -1) + 1;
+    FIRN_TRY(next_id(op, edit, "schemas", "schema-id", 0, &edit->last_schema_id));
     json_array_append_new(firn_edit_array(edit, "schemas"), with_id(given, "schema-id", edit->last_schema_id));
     return FIRN_OK;
 }
@@ -213,19 +217,22 @@ static int32_t known_field_id(const struct spec_list *specs, const struct firn_p
 }
 
 /* Field ids are unique over all specs: a field that an older spec has keeps its id, a new one takes the next. */
-static void assign_field_ids(const struct spec_list *specs, json_t *fields, struct firn_partition_spec *spec,
-                             int32_t *last)
+static firn_status assign_field_ids(struct firn_op *op, const struct spec_list *specs, json_t *fields,
+                                    struct firn_partition_spec *spec, int32_t *last)
 {
     for (uint32_t i = 0; i < spec->field_count; i++) {
         struct firn_partition_field *field = &spec->fields[i];
         json_t *json = json_array_get(fields, i);
+        int32_t known = known_field_id(specs, field);
         if (!json_object_get(json, "field-id")) {
-            int32_t known = known_field_id(specs, field);
+            if (known < 0 && *last == INT32_MAX)
+                return firn_fail(op, FIRN_LIMIT, "no partition field id is left");
             field->field_id = known >= 0 ? known : *last + 1;
             firn_json_set_i64(json, "field-id", field->field_id);
         }
         *last = FIRN_MAX(*last, field->field_id);
     }
+    return FIRN_OK;
 }
 
 static firn_status check_spec(struct firn_op *op, const struct firn_edit *edit, const struct firn_partition_spec *spec)
@@ -260,9 +267,9 @@ firn_status firn_edit_add_spec(struct firn_op *op, struct firn_edit *edit, const
             return FIRN_OK;
         }
     FIRN_TRY(firn_json_find_i32(op, edit->root, "last-partition-id", "table metadata", &last, NULL));
-    assign_field_ids(&specs, fields, &spec, &last);
+    FIRN_TRY(assign_field_ids(op, &specs, fields, &spec, &last));
     FIRN_TRY(check_spec(op, edit, &spec));
-    edit->last_spec_id = id_max(edit, "partition-specs", "spec-id", -1) + 1;
+    FIRN_TRY(next_id(op, edit, "partition-specs", "spec-id", 0, &edit->last_spec_id));
     firn_json_set_i64(copy, "spec-id", edit->last_spec_id);
     firn_json_set_i64(edit->root, "last-partition-id", last);
     json_array_append(firn_edit_array(edit, "partition-specs"), copy);
@@ -308,7 +315,9 @@ firn_status firn_edit_add_sort_order(struct firn_op *op, struct firn_edit *edit,
     for (uint32_t i = 0; i < order.field_count; i++)
         FIRN_TRY(firn_context(op, check_source(op, &schema, &order.fields[i].transform, order.fields[i].source_ids),
                               "sort order"));
-    edit->last_order_id = unsorted ? 0 : id_max(edit, "sort-orders", "order-id", 0) + 1;
+    edit->last_order_id = 0;
+    if (!unsorted)
+        FIRN_TRY(next_id(op, edit, "sort-orders", "order-id", 1, &edit->last_order_id));
     firn_json_set_i64(copy, "order-id", edit->last_order_id);
     json_array_append(firn_edit_array(edit, "sort-orders"), copy);
     return FIRN_OK;

@@ -67,7 +67,9 @@ static struct id_set id_set_of(struct firn_arena *arena, const json_t *array, co
 
 static firn_status check_time(struct firn_op *op, const struct firn_edit *edit, const struct firn_snapshot *snapshot)
 {
-    if (!edit->base || snapshot->timestamp_ms >= edit->base->last_updated_ms - CLOCK_SKEW_MS)
+    int64_t earliest_ms;
+    if (!edit->base || __builtin_sub_overflow(edit->base->last_updated_ms, CLOCK_SKEW_MS, &earliest_ms) ||
+        snapshot->timestamp_ms >= earliest_ms)
         return FIRN_OK;
     firn_fail(op, FIRN_SYSTEM, "the new snapshot's time, %" PRId64 " ms, is before the table's last change, %" PRId64,
               snapshot->timestamp_ms, edit->base->last_updated_ms);

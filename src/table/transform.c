@@ -182,7 +182,8 @@ static void truncate_value(enum firn_type_id id, int32_t width, struct firn_valu
         break;
     case FIRN_TYPE_DECIMAL:
         left = value->decimal % width;
-        value->decimal -= left < 0 ? left + width : left;
+        left += left < 0 ? width : 0;
+        value->decimal = (firn_int128)((unsigned __int128)value->decimal - (unsigned __int128)left);
         break;
     case FIRN_TYPE_STRING:
         value->bytes = firn_first_code_points(value->bytes, width);

@@ -272,6 +272,29 @@ static void models_evolve_by_their_rules(void **state)
     assert_int_equal(next->default_sort_order_id, 1);
 }
 
+static void exhausted_ids_are_told(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_metadata *metadata, *next;
+    static const char text[] =
+        "{\"format-version\":2,\"table-uuid\":\"9c12d441-03fe-4693-9a96-a0705ddf69c1\",\"location\":\"l\","
+        "\"last-sequence-number\":0,\"last-updated-ms\":-9223372036854775808,\"last-column-id\":2147483647,"
+        "\"current-schema-id\":2147483647,\"schemas\":[{\"type\":\"struct\",\"schema-id\":2147483647,\"fields\":["
+        "{\"id\":1,\"name\":\"a\",\"required\":true,\"type\":\"long\"}]}],\"default-spec-id\":2147483647,"
+        "\"partition-specs\":[{\"spec-id\":2147483647,\"fields\":[]}],\"last-partition-id\":2147483647,"
+        "\"default-sort-order-id\":2147483647,\"sort-orders\":[{\"order-id\":2147483647,\"fields\":[]}]}";
+    static const char *const updates[] = {
+        "[{\"action\":\"add-schema\",\"schema\":{\"type\":\"struct\",\"fields\":[]}}]",
+        "[{\"action\":\"add-spec\",\"spec\":{\"fields\":[{\"source-id\":1,\"name\":\"x\",\"transform\":\"void\"}]}}]",
+        "[{\"action\":\"add-sort-order\",\"sort-order\":{\"fields\":[{\"source-id\":1,\"transform\":\"identity\","
+        "\"direction\":\"asc\",\"null-order\":\"nulls-first\"}]}}]",
+    };
+    CHECK_OK(op, firn_metadata_parse(op, firn_text_of(text), &metadata));
+    for (size_t i = 0; i < FIRN_COUNT_OF(updates); i++)
+        CHECK_STATUS(op, FIRN_LIMIT, apply(op, metadata, 1, &next, "%s", updates[i]));
+    CHECK_OK(op, apply(op, metadata, 1, &next, "[" ADD_SNAPSHOT "]", 11LL, "", 1LL, 2000LL));
+}
+
 static void requirements_are_held_to(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -479,6 +502,7 @@ int main(void)
         TEST(the_metadata_log_is_trimmed),
         TEST(version_1_stays_and_upgrades),
         TEST(models_evolve_by_their_rules),
+        TEST(exhausted_ids_are_told),
         TEST(requirements_are_held_to),
         TEST(time_travel_reads_the_log),
         TEST(changes_come_out_as_java_wrote_them),
