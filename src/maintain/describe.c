@@ -5,14 +5,11 @@
 #include "maintain/row_count.h"
 #include "table/scan.h"
 
-static struct firn_text id_text(struct firn_arena *arena, int64_t id)
+static json_t *id_json(struct firn_arena *arena, const struct firn_metadata *metadata, int64_t id)
 {
-    return firn_text_format(arena, "%" PRIu64, (uint64_t)id); /* some writers count past 2^63 */
-}
-
-static json_t *id_json(struct firn_arena *arena, int64_t id)
-{
-    return id == FIRN_NO_SNAPSHOT ? json_null() : firn_json_string(id_text(arena, id));
+    if (id == FIRN_NO_SNAPSHOT)
+        return json_null();
+    return firn_json_string(firn_metadata_snapshot_id_text(arena, metadata, id));
 }
 
 static void set_unless_absent(json_t *object, const char *key, int64_t value)
@@ -28,7 +25,7 @@ static json_t *refs_json(struct firn_arena *arena, const struct firn_metadata *m
         const struct firn_ref *ref = &metadata->refs[i];
         json_t *json = json_object();
         firn_json_set_text(json, "type", ref->type == FIRN_REF_TAG ? FIRN_TEXT("tag") : FIRN_TEXT("branch"));
-        firn_json_set_text(json, "snapshot_id", id_text(arena, ref->snapshot_id));
+        firn_json_set(json, "snapshot_id", id_json(arena, metadata, ref->snapshot_id));
         set_unless_absent(json, "min_snapshots_to_keep", ref->snapshots_min_keep);
         set_unless_absent(json, "max_snapshot_age_ms", ref->snapshot_age_ms_max);
         set_unless_absent(json, "max_ref_age_ms", ref->ref_age_ms_max);
@@ -70,7 +67,7 @@ static void describe_metadata(struct firn_arena *arena, const struct firn_table 
     firn_json_set_text(out, "metadata_file", table->metadata_location);
     firn_json_set_i64(out, "last_sequence_number", metadata->last_sequence_number);
     firn_json_set_i64(out, "last_updated_ms", metadata->last_updated_ms);
-    firn_json_set(out, "current_snapshot_id", id_json(arena, metadata->current_snapshot_id));
+    firn_json_set(out, "current_snapshot_id", id_json(arena, metadata, metadata->current_snapshot_id));
     firn_json_set_i64(out, "snapshots", metadata->snapshot_count);
     firn_json_set(out, "refs", refs_json(arena, metadata));
     firn_json_set(out, "schema", firn_schema_json(firn_metadata_current_schema(metadata)));
@@ -194,7 +191,7 @@ static firn_status describe(struct firn_op *op, struct firn_pool *pool, const st
     describe_metadata(op->arena, table, out);
     FIRN_TRY(find_snapshot(op, table->metadata, options.snapshot_id, &snapshot));
     if (options.snapshot_id != FIRN_NO_SNAPSHOT)
-        firn_json_set(out, "snapshot_id", id_json(op->arena, options.snapshot_id));
+        firn_json_set(out, "snapshot_id", id_json(op->arena, table->metadata, options.snapshot_id));
     FIRN_TRY(firn_scan_plan(op, pool, table->store, table->metadata, snapshot, everything, &scan));
     describe_manifests(&scan.manifests, out);
     describe_files(op->arena, &scan, out);
