@@ -82,6 +82,8 @@ class Runner:
 
     def tsan(self, log):
         folder = self.setup("tsan", log, "gcc", "-Db_sanitize=thread", "-Dwerror=false")
+        if self.run(log, ["ninja", "-C", folder, "build.ninja"]):
+            raise RuntimeError("the build files are not up to date")
         listed = subprocess.run(["meson", "introspect", "--tests", folder], check=True, capture_output=True, text=True)
         tests = [test for test in json.loads(listed.stdout) if TSAN_TESTS.match(test["name"])]
         targets = [os.path.relpath(test["cmd"][0], folder) for test in tests]
