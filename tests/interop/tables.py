@@ -279,20 +279,23 @@ def spark_nested(spark, identifier):
 
 @by_spark
 def spark_evolved(spark, identifier):
-    """Nested fields come and go, partition fields too."""
+    """Nested fields come and go, partition fields too.
+
+    A list element keeps one field throughout: Spark reads elements of which no field is left as an empty list.
+    """
     name = full_name(identifier)
-    create(spark, identifier, "id int, s struct<a: int, b: string>, list array<struct<x: int>>")
-    insert(spark, identifier, "SELECT id, named_struct('a', id, 'b', 'b'), array(named_struct('x', id)) FROM range(10)")
+    create(spark, identifier, "id int, s struct<a: int, b: string>, list array<struct<x: int, w: int>>")
+    insert(spark, identifier, "SELECT id, named_struct('a', id, 'b', 'b'), array(named_struct('x', id, 'w', 1)) FROM range(10)")
     spark.sql(f"ALTER TABLE {name} ADD COLUMNS (s.c double, list.element.y string, extra date)")
     spark.sql(f"ALTER TABLE {name} ALTER COLUMN id TYPE bigint")
     insert(spark, identifier, """
-        SELECT id + 1099511627776, named_struct('a', id, 'b', null, 'c', 1.5), array(named_struct('x', 1, 'y', 'y'), null),
+        SELECT id + 1099511627776, named_struct('a', id, 'b', null, 'c', 1.5), array(named_struct('x', 1, 'w', 2, 'y', 'y'), null),
                date'2020-01-01' FROM range(10)""")
     spark.sql(f"ALTER TABLE {name} RENAME COLUMN s.b TO renamed")
     spark.sql(f"ALTER TABLE {name} DROP COLUMN list.element.x")
     spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD bucket(2, id)")
     insert(spark, identifier, """
-        SELECT id, named_struct('a', id, 'renamed', 'r', 'c', null), array(named_struct('y', 'z')), null FROM range(20)""")
+        SELECT id, named_struct('a', id, 'renamed', 'r', 'c', null), array(named_struct('w', 3, 'y', 'z')), null FROM range(20)""")
     spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD extra")
     spark.sql(f"ALTER TABLE {name} DROP PARTITION FIELD bucket(2, id)")
     insert(spark, identifier, "SELECT id, null, null, date'2021-06-01' FROM range(5)")
