@@ -2,12 +2,13 @@
  * Reference: procedures.md, 2.5, with the differences of 13.
  *
  * Invariants
- *  (1) Files of one group have one spec and one partition tuple.
+ *  (1) Files of one group have one spec, and one partition tuple if that is the spec of the output.
  *  (2) A file that firn cannot rewrite safely is in no group, and groups are judged without it.
  *  (3) Unless rewrite-all asks for it, a group is chosen only if something in it is new since the last run with these
  *      settings, and the rewrite gives fewer files, moves files to another spec, or cuts a file that is too large. */
 #include "maintain/rewrite_data_files.h"
 
+#include "base/buffer.h"
 #include "base/math.h"
 
 #include <stdlib.h>
@@ -84,7 +85,20 @@ static bool is_candidate(enum firn_rewrite_verdict verdict)
            verdict == FIRN_VERDICT_THRESHOLD;
 }
 
-/* Judges every file and lists the candidates of each (spec, partition), both in scan order. */
+/* What the files of a group have in common: spec and partition. Of a spec to be left, the spec alone: the rows go to
+ * other partitions anyway, and a group for each old partition would give a file for each pair of an old and a new. */
+static firn_status group_key(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                             const struct firn_data_file *file, struct firn_buffer *out)
+{
+    uint8_t spec_id[4];
+    if (file->spec_id == plan->options.output_spec_id)
+        return firn_data_file_partition_key(op, file, out);
+    firn_store_le32(spec_id, (uint32_t)file->spec_id);
+    firn_buffer_clear(out);
+    return firn_buffer_append(op, out, spec_id, sizeof spec_id);
+}
+
+/* Judges every file and lists the candidates of each group key, both in scan order. */
 static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_map *partitions)
 {
     struct firn_buffer *key = FIRN_NEW(op->arena, struct firn_buffer);
@@ -98,7 +112,7 @@ static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_pl
             plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
             continue;
         }
-        FIRN_TRY(firn_data_file_partition_key(op, data_file(plan, i), key));
+        FIRN_TRY(group_key(op, plan, data_file(plan, i), key));
         struct firn_map_entry *found = firn_map_find(partitions, firn_buffer_bytes(key));
         if (!found) {
             found = firn_map_put(partitions, firn_bytes_copy(op->arena, firn_buffer_bytes(key)));

@@ -143,7 +143,8 @@ static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_pl
         json_array_append_new(files, file_json(arena, plan, &plan->files[group->files[i]]));
     json_t *json = json_object();
     firn_json_set_i64(json, "group", index);
-    firn_json_set_text(json, "partition", partition_text(arena, plan, first));
+    if (first->spec_id == plan->options.output_spec_id)
+        firn_json_set_text(json, "partition", partition_text(arena, plan, first));
     firn_json_set_i64(json, "spec_id", first->spec_id);
     firn_json_set_i64(json, "output_spec_id", plan->options.output_spec_id);
     firn_json_set_i64(json, "input_bytes", group->bytes);
