@@ -4,6 +4,31 @@
 
 #include "table/expression.h"
 
+enum firn_token_kind {
+    FIRN_TOKEN_END,
+    FIRN_TOKEN_NAME,
+    FIRN_TOKEN_QUOTED, /* `name` */
+    FIRN_TOKEN_NUMBER,
+    FIRN_TOKEN_STRING,
+    FIRN_TOKEN_HEX, /* X'...' */
+    FIRN_TOKEN_SYMBOL
+};
+
+struct firn_token {
+    enum firn_token_kind kind;
+    size_t at;             /* position in the WHERE text */
+    struct firn_text text; /* as written; QUOTED, STRING, HEX: the content */
+};
+
+struct firn_tokens {
+    struct firn_token *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Cuts a WHERE text into tokens; the last one is END. USAGE for a quote that is not closed, or a foreign sign. */
+FIRN_CHECKED firn_status firn_where_lex(struct firn_op *op, struct firn_text text, struct firn_tokens *out);
+
 enum firn_literal_kind {
     FIRN_LITERAL_NULL,
     FIRN_LITERAL_BOOLEAN,

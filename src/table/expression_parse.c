@@ -8,19 +8,10 @@
 #define DEPTH_MAX      200
 #define LEAVES_MAX     10000
 
-enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_QUOTED, TOKEN_NUMBER, TOKEN_STRING, TOKEN_HEX, TOKEN_SYMBOL };
-
-struct token {
-    enum token_kind kind;
-    size_t at;
-    struct firn_text text; /* as written; STRING, QUOTED, HEX: the content */
-};
-
 struct parser {
     struct firn_op *op;
-    struct firn_text text;
     const struct firn_schema *schema;
-    FIRN_ARRAY(struct token) tokens;
+    struct firn_tokens tokens;
     size_t next;
     int depth;
     uint32_t leaves;
@@ -32,186 +23,19 @@ struct operand {
     size_t at;
 };
 
-firn_status firn_where_fail(struct firn_op *op, size_t at, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    struct firn_text message = firn_text_vformat(op->arena, format, args);
-    va_end(args);
-    return firn_fail(op, FIRN_USAGE, "where, character %zu: %.*s", at + 1, FIRN_FMT(message));
-}
-
-static bool is_name_start(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_name_part(char c)
-{
-    return is_name_start(c) || is_digit(c);
-}
-
-static char char_at(struct firn_text text, size_t at)
-{
-    return at < text.len ? text.data[at] : '\0';
-}
-
-/* The character an escape stands for; % and _ keep their backslash, which LIKE wants to see. */
-static size_t unescape(char c, char out[2])
-{
-    static const char from[] = "ntrb0Z", to[] = "\n\t\r\b\0\x1a";
-    const char *found = c ? strchr(from, c) : NULL;
-    if (c == '%' || c == '_') {
-        out[0] = '\\';
-        out[1] = c;
-        return 2;
-    }
-    out[0] = found ? to[found - from] : c;
-    return 1;
-}
-
-/* The position of the closing quote; a quote that is doubled or escaped does not close. */
-static size_t find_close(struct firn_text text, size_t start, bool escapes)
-{
-    char quote = text.data[start];
-    for (size_t i = start + 1; i < text.len; i++) {
-        bool pair = text.data[i] == quote ? char_at(text, i + 1) == quote : text.data[i] == '\\' && escapes;
-        if (text.data[i] == quote && !pair)
-            return i;
-        i += pair;
-    }
-    return text.len;
-}
-
-/* From the opening quote at `*at` to past the closing one. */
-static firn_status lex_quoted(struct parser *parser, size_t *at, bool escapes, struct firn_text *out)
-{
-    struct firn_text text = parser->text;
-    size_t start = *at, end = find_close(text, start, escapes), len = 0;
-    if (end >= text.len)
-        return firn_where_fail(parser->op, start, "the quote %c is not closed", text.data[start]);
-    char *content = firn_arena_alloc(parser->op->arena, end - start);
-    for (size_t i = start + 1; i < end; i++) {
-        char c = text.data[i];
-        if (c == '\\' && escapes) {
-            len += unescape(text.data[++i], content + len);
-            continue;
-        }
-        i += c == text.data[start];
-        content[len++] = c;
-    }
-    *at = end + 1;
-    *out = (struct firn_text){ content, len };
-    return FIRN_OK;
-}
-
-static size_t skip_digits(struct firn_text text, size_t at)
-{
-    while (is_digit(char_at(text, at)))
-        at++;
-    return at;
-}
-
-/* Digits, a point, an exponent, and the suffix of a type (L, S, Y, D, F, BD), which is dropped. */
-static firn_status lex_number(struct parser *parser, size_t *at, struct firn_text *out)
-{
-    static const char *const suffixes[] = { "L", "S", "Y", "D", "F", "BD", "" };
-    struct firn_text text = parser->text;
-    size_t start = *at, end = skip_digits(text, start);
-    if (char_at(text, end) == '.')
-        end = skip_digits(text, end + 1);
-    if (char_at(text, end) == 'e' || char_at(text, end) == 'E') {
-        size_t sign = char_at(text, end + 1) == '-' || char_at(text, end + 1) == '+';
-        if (is_digit(char_at(text, end + 1 + sign)))
-            end = skip_digits(text, end + 1 + sign);
-    }
-    *out = (struct firn_text){ text.data + start, end - start };
-    size_t tail = end;
-    while (is_name_part(char_at(text, tail)))
-        tail++;
-    struct firn_text suffix = { text.data + end, tail - end };
-    for (size_t i = 0; i < FIRN_COUNT_OF(suffixes); i++)
-        if (firn_text_same_nocase(suffix, firn_text_of(suffixes[i]))) {
-            *at = tail;
-            return FIRN_OK;
-        }
-    return firn_where_fail(parser->op, start, "'%.*s%.*s' is not a number", FIRN_FMT(*out), FIRN_FMT(suffix));
-}
-
-static firn_status lex_symbol(struct parser *parser, size_t *at, struct firn_text *out)
-{
-    static const char *const symbols[] = { "<=>", "<=", ">=", "<>", "!=", "==", "=", "<",
-                                           ">",   "!",  "(",  ")",  ",",  ".",  "-", "+" };
-    struct firn_text rest = firn_text_from(parser->text, *at);
-    for (size_t i = 0; i < FIRN_COUNT_OF(symbols); i++)
-        if (firn_text_starts(rest, firn_text_of(symbols[i]))) {
-            *out = firn_text_of(symbols[i]);
-            *at += out->len;
-            return FIRN_OK;
-        }
-    return firn_where_fail(parser->op, *at, "unexpected character '%c'", rest.data[0]);
-}
-
-static firn_status lex_one(struct parser *parser, size_t *at)
-{
-    struct firn_text text = parser->text;
-    char c = text.data[*at], after = char_at(text, *at + 1);
-    struct token token = { .at = *at };
-    if ((c == 'x' || c == 'X') && (after == '\'' || after == '"')) {
-        token.kind = TOKEN_HEX;
-        ++*at;
-        FIRN_TRY(lex_quoted(parser, at, false, &token.text));
-    } else if (c == '\'' || c == '"' || c == '`') {
-        token.kind = c == '`' ? TOKEN_QUOTED : TOKEN_STRING;
-        FIRN_TRY(lex_quoted(parser, at, c != '`', &token.text));
-    } else if (is_digit(c) || (c == '.' && is_digit(after))) {
-        token.kind = TOKEN_NUMBER;
-        FIRN_TRY(lex_number(parser, at, &token.text));
-    } else if (is_name_start(c)) {
-        token.kind = TOKEN_NAME;
-        while (is_name_part(char_at(text, *at)))
-            ++*at;
-        token.text = (struct firn_text){ text.data + token.at, *at - token.at };
-    } else {
-        token.kind = TOKEN_SYMBOL;
-        FIRN_TRY(lex_symbol(parser, at, &token.text));
-    }
-    FIRN_PUSH(parser->op->arena, &parser->tokens, token);
-    return FIRN_OK;
-}
-
-static firn_status lex(struct parser *parser)
-{
-    size_t at = 0;
-    while (at < parser->text.len) {
-        char c = parser->text.data[at];
-        if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
-            at++;
-        else
-            FIRN_TRY(lex_one(parser, &at));
-    }
-    FIRN_PUSH(parser->op->arena, &parser->tokens, ((struct token){ .kind = TOKEN_END, .at = at }));
-    return FIRN_OK;
-}
-
-static const struct token *peek(const struct parser *parser, size_t ahead)
+static const struct firn_token *peek(const struct parser *parser, size_t ahead)
 {
     return &parser->tokens.items[FIRN_MIN(parser->next + ahead, parser->tokens.count - 1)];
 }
 
-static bool is_word(const struct token *token, const char *word)
+static bool is_word(const struct firn_token *token, const char *word)
 {
-    return token->kind == TOKEN_NAME && firn_text_same_nocase(token->text, firn_text_of(word));
+    return token->kind == FIRN_TOKEN_NAME && firn_text_same_nocase(token->text, firn_text_of(word));
 }
 
-static bool is_symbol(const struct token *token, const char *symbol)
+static bool is_symbol(const struct firn_token *token, const char *symbol)
 {
-    return token->kind == TOKEN_SYMBOL && firn_text_is(token->text, symbol);
+    return token->kind == FIRN_TOKEN_SYMBOL && firn_text_is(token->text, symbol);
 }
 
 static bool take_word(struct parser *parser, const char *word)
@@ -230,8 +54,8 @@ static bool take_symbol(struct parser *parser, const char *symbol)
 
 static firn_status fail_expected(struct parser *parser, const char *what)
 {
-    const struct token *token = peek(parser, 0);
-    if (token->kind == TOKEN_END)
+    const struct firn_token *token = peek(parser, 0);
+    if (token->kind == FIRN_TOKEN_END)
         return firn_where_fail(parser->op, token->at, "the text ends where %s is expected", what);
     return firn_where_fail(parser->op, token->at, "'%.*s' stands where %s is expected", FIRN_FMT(token->text), what);
 }
@@ -242,7 +66,7 @@ static firn_status need_symbol(struct parser *parser, const char *symbol)
 }
 
 /* Words that cannot be a column unless back-quoted. */
-static bool is_reserved(const struct token *token)
+static bool is_reserved(const struct firn_token *token)
 {
     static const char *const words[] = { "and", "or", "not", "in", "is", "like", "between", "null", "true", "false" };
     for (size_t i = 0; i < FIRN_COUNT_OF(words); i++)
@@ -267,11 +91,11 @@ static const struct firn_field *find_child(const struct firn_type *type, struct 
 static firn_status parse_column(struct parser *parser, const struct firn_field **out)
 {
     const struct firn_type *type = &parser->schema->root;
-    const struct token *token = peek(parser, 0);
+    const struct firn_token *token = peek(parser, 0);
     size_t at = token->at;
     do {
         token = peek(parser, 0);
-        if (token->kind != TOKEN_QUOTED && (token->kind != TOKEN_NAME || is_reserved(token)))
+        if (token->kind != FIRN_TOKEN_QUOTED && (token->kind != FIRN_TOKEN_NAME || is_reserved(token)))
             return fail_expected(parser, "a column");
         parser->next++;
         if (is_symbol(peek(parser, 0), "("))
@@ -291,7 +115,7 @@ static firn_status parse_column(struct parser *parser, const struct firn_field *
 /* DATE '...', TIMESTAMP '...', and its spellings with and without zone. */
 static firn_status parse_typed_literal(struct parser *parser, struct firn_literal *out)
 {
-    const struct token *word = peek(parser, 0), *content = peek(parser, 1);
+    const struct firn_token *word = peek(parser, 0), *content = peek(parser, 1);
     bool date = is_word(word, "date");
     struct firn_text text = firn_text_trim(content->text);
     bool good = date ? firn_literal_date(text, &out->days)
@@ -306,16 +130,17 @@ static firn_status parse_typed_literal(struct parser *parser, struct firn_litera
 
 static bool is_typed_literal(const struct parser *parser)
 {
-    const struct token *word = peek(parser, 0);
-    return peek(parser, 1)->kind == TOKEN_STRING && (is_word(word, "date") || is_word(word, "timestamp") ||
-                                                     is_word(word, "timestamp_ntz") || is_word(word, "timestamp_ltz"));
+    const struct firn_token *word = peek(parser, 0);
+    return peek(parser, 1)->kind == FIRN_TOKEN_STRING &&
+           (is_word(word, "date") || is_word(word, "timestamp") || is_word(word, "timestamp_ntz") ||
+            is_word(word, "timestamp_ltz"));
 }
 
 static firn_status parse_number(struct parser *parser, struct firn_literal *out)
 {
     while (is_symbol(peek(parser, 0), "-") || is_symbol(peek(parser, 0), "+"))
         out->negative ^= is_symbol(&parser->tokens.items[parser->next++], "-");
-    if (peek(parser, 0)->kind != TOKEN_NUMBER)
+    if (peek(parser, 0)->kind != FIRN_TOKEN_NUMBER)
         return fail_expected(parser, "a number");
     out->kind = FIRN_LITERAL_NUMBER;
     out->text = peek(parser, 0)->text;
@@ -325,7 +150,7 @@ static firn_status parse_number(struct parser *parser, struct firn_literal *out)
 
 static firn_status parse_hex(struct parser *parser, struct firn_literal *out)
 {
-    const struct token *token = &parser->tokens.items[parser->next++];
+    const struct firn_token *token = &parser->tokens.items[parser->next++];
     struct firn_bytes bytes;
     if (!firn_hex_parse(parser->op->arena, token->text, &bytes))
         return firn_where_fail(parser->op, token->at, "X'%.*s' is not a whole number of bytes in hexadecimal",
@@ -338,18 +163,18 @@ static firn_status parse_hex(struct parser *parser, struct firn_literal *out)
 /* `*found` tells whether a literal begins here; nothing is taken otherwise. */
 static firn_status find_literal(struct parser *parser, struct firn_literal *out, bool *found)
 {
-    const struct token *token = peek(parser, 0);
+    const struct firn_token *token = peek(parser, 0);
     *out = (struct firn_literal){ .at = token->at };
     *found = true;
-    if (token->kind == TOKEN_STRING) {
+    if (token->kind == FIRN_TOKEN_STRING) {
         parser->next++;
         out->kind = FIRN_LITERAL_STRING;
         out->text = token->text;
         return FIRN_OK;
     }
-    if (token->kind == TOKEN_NUMBER || is_symbol(token, "-") || is_symbol(token, "+"))
+    if (token->kind == FIRN_TOKEN_NUMBER || is_symbol(token, "-") || is_symbol(token, "+"))
         return parse_number(parser, out);
-    if (token->kind == TOKEN_HEX)
+    if (token->kind == FIRN_TOKEN_HEX)
         return parse_hex(parser, out);
     if (is_typed_literal(parser))
         return parse_typed_literal(parser, out);
@@ -617,10 +442,10 @@ static firn_status parse_or(struct parser *parser, bool negate, const struct fir
 firn_status firn_predicate_parse(struct firn_op *op, struct firn_text text, const struct firn_schema *schema,
                                  const struct firn_predicate **out)
 {
-    struct parser parser = { .op = op, .text = text, .schema = schema };
+    struct parser parser = { .op = op, .schema = schema };
     if (text.len > TEXT_BYTES_MAX)
         return firn_fail(op, FIRN_USAGE, "where: the text has %zu bytes, more than %d", text.len, TEXT_BYTES_MAX);
-    FIRN_TRY(lex(&parser));
+    FIRN_TRY(firn_where_lex(op, text, &parser.tokens));
     FIRN_TRY(parse_or(&parser, false, out));
-    return peek(&parser, 0)->kind == TOKEN_END ? FIRN_OK : fail_expected(&parser, "AND, OR or the end");
+    return peek(&parser, 0)->kind == FIRN_TOKEN_END ? FIRN_OK : fail_expected(&parser, "AND, OR or the end");
 }
