@@ -5,23 +5,26 @@
 
 enum { HELP_COLUMN = 38, HELP_WIDTH = 100 };
 
-/* Prints words of `text` from column `at`, wrapped at HELP_WIDTH with `indent`. */
+/* Prints words of `text` from column `at`, wrapped at HELP_WIDTH with `indent`; an empty line keeps paragraphs apart. */
 static void print_wrapped(FILE *out, const char *text, int at, int indent)
 {
+    bool line_start = true;
     while (*text) {
         int len = (int)strcspn(text, " \n");
-        if (at + len > HELP_WIDTH && at > indent)
-            at = fprintf(out, "\n%*s", indent, "") - 1;
-        fprintf(out, "%.*s", len, text);
-        at += len;
+        if (!line_start && at + 1 + len > HELP_WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            line_start = true;
+        }
+        at += fprintf(out, "%s%.*s", line_start ? "" : " ", len, text);
+        line_start = false;
         text += len;
         if (text[0] == '\n' && text[1] == '\n') {
             fprintf(out, "\n\n%*s", indent, "");
             at = indent;
+            line_start = true;
             text += 2;
         } else if (*text) {
-            fputc(' ', out);
-            at++;
             text++;
         }
     }
