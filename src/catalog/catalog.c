@@ -82,6 +82,36 @@ struct firn_text firn_catalog_name(const struct firn_catalog *catalog)
     return catalog->config->name;
 }
 
+static firn_status find_current(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                const struct firn_table_version *known, struct firn_table_version *out)
+{
+    struct firn_metadata *metadata;
+    FIRN_TRY(catalog->kind->locate(op, catalog, identifier, &out->location));
+    if (known && firn_text_same(out->location, known->location)) {
+        *out = *known;
+        return FIRN_OK;
+    }
+    FIRN_TRY(firn_metadata_load(op, catalog->store, out->location, &metadata));
+    out->metadata = metadata;
+    return FIRN_OK;
+}
+
+/* A file may be gone before it is read, when others commit and write.metadata.delete-after-commit.enabled is set: then
+ * there is a newer one. */
+firn_status firn_catalog_current(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                 const struct firn_table_version *known, struct firn_table_version *out)
+{
+    struct firn_text missed = { 0 };
+    for (;;) {
+        *out = (struct firn_table_version){ 0 };
+        firn_status status = find_current(op, catalog, identifier, known, out);
+        if (status != FIRN_NOT_FOUND || out->location.len == 0 || firn_text_same(out->location, missed))
+            return status;
+        FIRN_TRY(firn_op_check(op));
+        missed = out->location;
+    }
+}
+
 /* A table that must not be changed can still be read. */
 static void drop_catalog_unless_writable(struct firn_op *op, struct firn_table *table)
 {
@@ -98,19 +128,18 @@ static void drop_catalog_unless_writable(struct firn_op *op, struct firn_table *
 firn_status firn_catalog_load(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                               struct firn_table *out)
 {
-    struct firn_metadata *metadata;
+    struct firn_table_version current;
     *out = (struct firn_table){
         .catalog = catalog,
         .store = catalog->store,
         .name = firn_text_format(op->arena, "%.*s.%.*s", FIRN_FMT(catalog->config->name), FIRN_FMT(identifier)),
         .identifier = firn_text_copy(op->arena, identifier),
     };
-    firn_status status = catalog->kind->locate(op, catalog, identifier, &out->metadata_location);
-    if (status == FIRN_OK)
-        status = firn_metadata_load(op, catalog->store, out->metadata_location, &metadata);
+    firn_status status = firn_catalog_current(op, catalog, identifier, NULL, &current);
     if (status != FIRN_OK)
         return firn_context(op, status, "table '%.*s'", FIRN_FMT(out->name));
-    out->metadata = metadata;
+    out->metadata_location = current.location;
+    out->metadata = current.metadata;
     drop_catalog_unless_writable(op, out);
     return FIRN_OK;
 }
@@ -119,17 +148,13 @@ firn_status firn_table_refresh(struct firn_op *op, struct firn_table *table)
 {
     if (!table->catalog)
         return FIRN_OK;
-    struct firn_text location;
-    struct firn_metadata *metadata;
-    firn_status status = table->catalog->kind->locate(op, table->catalog, table->identifier, &location);
-    if (status == FIRN_OK && firn_text_same(location, table->metadata_location))
-        return FIRN_OK;
-    if (status == FIRN_OK)
-        status = firn_metadata_load(op, table->store, location, &metadata);
+    struct firn_table_version known = { table->metadata_location, table->metadata };
+    struct firn_table_version current;
+    firn_status status = firn_catalog_current(op, table->catalog, table->identifier, &known, &current);
     if (status != FIRN_OK)
         return firn_context(op, status, "table '%.*s'", FIRN_FMT(table->name));
-    table->metadata_location = location;
-    table->metadata = metadata;
+    table->metadata_location = current.location;
+    table->metadata = current.metadata;
     return FIRN_OK;
 }
 

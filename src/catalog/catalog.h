@@ -70,6 +70,10 @@ FIRN_CHECKED firn_status firn_catalog_create_table(struct firn_op *op, struct fi
 /* Reads one metadata file, plain or gzip. */
 FIRN_CHECKED firn_status firn_metadata_load(struct firn_op *op, struct firn_store *store, struct firn_text location,
                                             struct firn_metadata **out);
+/* The table as the catalog has it now. `known` (may be NULL) is not read again when it is still current. */
+FIRN_CHECKED firn_status firn_catalog_current(struct firn_op *op, struct firn_catalog *catalog,
+                                              struct firn_text identifier, const struct firn_table_version *known,
+                                              struct firn_table_version *out);
 /* Writes a new metadata file, which must not exist yet; gzip where its name says so. A failed write leaves nothing. */
 FIRN_CHECKED firn_status firn_metadata_save(struct firn_op *op, struct firn_store *store, struct firn_text location,
                                             const struct firn_metadata *metadata);

@@ -4,19 +4,6 @@
 
 #include "table/location.h"
 
-/* What an attempt starts from: the table as the catalog has it now, which may be newer than the caller's. */
-static firn_status load_base(struct firn_op *op, const struct firn_table *table, struct firn_table_version *out)
-{
-    FIRN_TRY(table->catalog->kind->locate(op, table->catalog, table->identifier, &out->location));
-    out->metadata = table->metadata;
-    if (firn_text_same(out->location, table->metadata_location))
-        return FIRN_OK;
-    struct firn_metadata *newer;
-    FIRN_TRY(firn_metadata_load(op, table->store, out->location, &newer));
-    out->metadata = newer;
-    return FIRN_OK;
-}
-
 /* Looks until the catalog answers or the policy gives up. */
 static firn_status ask_committed(struct firn_op *op, const struct firn_table *table, struct firn_text location,
                                  const struct firn_metadata *metadata, bool *committed)
@@ -74,12 +61,13 @@ static void delete_cut_files(struct firn_op *op, const struct firn_table *table,
 static firn_status commit(struct firn_op *op, struct firn_table *table, const json_t *requirements,
                           const json_t *updates)
 {
-    struct firn_table_version base;
+    struct firn_table_version known = { table->metadata_location, table->metadata };
+    struct firn_table_version base; /* may be newer than what the caller knows */
     struct firn_metadata *metadata;
     struct firn_text location;
     json_t *cut = NULL;
     FIRN_TRY(firn_op_check(op));
-    FIRN_TRY(load_base(op, table, &base));
+    FIRN_TRY(firn_catalog_current(op, table->catalog, table->identifier, &known, &base));
     FIRN_TRY(firn_requirements_check(op, requirements, base.metadata)); /* (2): and the swap names base.location */
     FIRN_TRY(firn_updates_apply(op, updates, base.metadata, base.location, firn_now_ms(op), &metadata, &cut));
     firn_status status = table->catalog->kind->swap(op, table->catalog, table->identifier, &base, metadata, &location);

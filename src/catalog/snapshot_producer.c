@@ -292,6 +292,8 @@ static void index_removals(struct firn_op *op, struct firn_producer *producer)
 static firn_status init(struct firn_op *op, struct firn_producer *producer)
 {
     const struct firn_metadata *metadata = producer->table->metadata;
+    if (!producer->table->catalog)
+        return firn_fail(op, FIRN_USAGE, "table '%.*s' was opened for reading only", FIRN_FMT(producer->table->name));
     FIRN_TRY(check_shape(op, producer->change));
     FIRN_TRY(check_deletes(op, producer->change, metadata->format_version));
     FIRN_TRY(read_properties(op, producer));

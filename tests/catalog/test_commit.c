@@ -263,6 +263,36 @@ static void a_deleted_version_is_not_won(void **state)
     firn_store_close(memory);
 }
 
+/* A catalog kind that names a file which another writer deletes before it is read. */
+struct outrun {
+    const struct firn_catalog_kind *inner;
+    struct firn_catalog_kind kind;
+    unsigned located_count;
+};
+
+static firn_status outrun_locate(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                 struct firn_text *metadata_location)
+{
+    struct outrun *outrun = (struct outrun *)((char *)(uintptr_t)catalog->kind - offsetof(struct outrun, kind));
+    *metadata_location = FIRN_TEXT("mem://w/db/t/metadata/v0.metadata.json");
+    return outrun->located_count++ == 0 ? FIRN_OK : outrun->inner->locate(op, catalog, identifier, metadata_location);
+}
+
+static void a_version_that_vanishes_is_looked_for_again(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_store *memory = store_with_table(op, NULL);
+    struct fixture fixture;
+    CHECK_OK(op, fixture_open(op, memory, WAREHOUSE, &fixture));
+    struct outrun outrun = { .inner = fixture.catalog->kind, .kind = *fixture.catalog->kind };
+    outrun.kind.locate = outrun_locate;
+    fixture.catalog->kind = &outrun.kind;
+    CHECK_OK(op, fixture_load(op, &fixture));
+    assert_int_equal(outrun.located_count, 2);
+    fixture_close(&fixture);
+    firn_store_close(memory);
+}
+
 static void retries_follow_the_policy(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -295,6 +325,7 @@ int main(void)
         TEST(a_lost_answer_is_looked_up),
         TEST(old_metadata_is_deleted_when_asked_for),
         TEST(a_deleted_version_is_not_won),
+        TEST(a_version_that_vanishes_is_looked_for_again),
         TEST(retries_follow_the_policy),
     };
     return cmocka_run_group_tests_name("commit", tests, NULL, NULL);
