@@ -150,16 +150,15 @@ static firn_status filter_job(struct firn_op *op, void *context, size_t index)
 }
 
 /* Whether a manifest can hold an entry that leaves, from its row alone. */
-static bool must_open(const struct firn_producer *producer, const struct firn_manifest_file *row,
+static bool must_open(struct firn_op *op, const struct firn_producer *producer, const struct firn_manifest_file *row,
                       int64_t sequence_number_min)
 {
-    struct firn_bytes spec_id = { (const uint8_t *)&row->spec_id, sizeof row->spec_id };
-    bool has_spec = firn_map_find(&producer->removed_spec_ids, spec_id);
+    bool may_concern_removed = firn_manifest_may_hold_removed(op, producer, row);
     if (!row->is_deletes)
-        return has_spec;
+        return may_concern_removed;
     bool removes_any = producer->removed_paths.count > 0 || producer->removed_deletes.count > 0;
-    return removes_any &&
-           (has_spec || producer->removed_deletes.count > 0 || row->min_sequence_number < sequence_number_min);
+    return removes_any && (may_concern_removed || producer->removed_deletes.count > 0 ||
+                           row->min_sequence_number < sequence_number_min);
 }
 
 /* Results depend on the manifest, which never changes, and for deletes on the lowest number that still matters. */
@@ -176,7 +175,7 @@ static firn_status open_missing(struct firn_op *op, struct firn_producer *produc
     run.rows = FIRN_NEW_ARRAY(op->arena, const struct firn_manifest_file *, rows->count);
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++)
-        if (must_open(producer, &rows->items[i], sequence_number_min) &&
+        if (must_open(op, producer, &rows->items[i], sequence_number_min) &&
             !firn_map_find_text(&producer->filtered, cache_key(op, &rows->items[i], sequence_number_min)))
             run.rows[count++] = &rows->items[i];
     run.results = FIRN_NEW_ARRAY(op->arena, struct firn_filtered *, count);

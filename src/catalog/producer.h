@@ -30,9 +30,11 @@ struct firn_producer {
     bool merges;
     int64_t partition_limit;
 
-    struct firn_map removed_paths;    /* path of a removed data file to its index */
-    struct firn_map removed_deletes;  /* key of a removed delete file to its index */
-    struct firn_map removed_spec_ids; /* specs of removed data files */
+    struct firn_map removed_paths;      /* path of a removed data file to its index */
+    struct firn_map removed_deletes;    /* key of a removed delete file to its index */
+    struct firn_map removed_spec_ids;   /* specs of removed data files */
+    struct firn_map removed_partitions; /* partition of removed data files to the index of one */
+    bool trusts_summaries;              /* until a removed file was not where they say */
 
     /* Manifests written so far, kept for later attempts. */
     int32_t format_version; /* they were written for */
@@ -101,6 +103,11 @@ FIRN_CHECKED firn_status firn_manifests_filter(struct firn_op *op, struct firn_p
 struct firn_text firn_delete_file_key(struct firn_arena *arena, const struct firn_data_file *file);
 /* Whether a manifest may have live entries. */
 bool firn_manifest_has_live(const struct firn_manifest_file *row);
+
+/* manifest_prune.c: which data manifests need not be opened. */
+FIRN_CHECKED firn_status firn_removed_partitions_collect(struct firn_op *op, struct firn_producer *producer);
+bool firn_manifest_may_hold_removed(struct firn_op *op, const struct firn_producer *producer,
+                                    const struct firn_manifest_file *row);
 
 /* manifest_merge.c: joining small manifests. */
 FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer,

@@ -123,11 +123,38 @@ static void push_front(struct firn_op *op, const struct firn_manifest_rows *fron
     *rows = joined;
 }
 
+static bool has_all_removed(struct firn_op *op, const struct firn_producer *producer,
+                            const struct firn_filtered_list *filtered)
+{
+    bool *seen = FIRN_NEW_ARRAY(op->arena, bool, producer->change->removed_count);
+    uint32_t count = 0;
+    for (size_t i = 0; i < filtered->count; i++)
+        for (uint32_t k = 0; k < filtered->items[i]->lost_count; k++) {
+            uint32_t index = filtered->items[i]->lost[k].removed_index;
+            count += !seen[index];
+            seen[index] = true;
+        }
+    return count == producer->change->removed_count;
+}
+
+/* A writer may have recorded summaries that are wrong; before a file is called missing, every manifest is opened. */
+static firn_status filter_data(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
+{
+    struct firn_manifest_rows all = attempt->data;
+    FIRN_TRY(firn_manifests_filter(op, producer, &attempt->data, 0, &attempt->filtered));
+    if (!producer->trusts_summaries || has_all_removed(op, producer, &attempt->filtered))
+        return FIRN_OK;
+    producer->trusts_summaries = false;
+    attempt->filtered.count = 0;
+    attempt->data = all;
+    return firn_manifests_filter(op, producer, &attempt->data, 0, &attempt->filtered);
+}
+
 /* The manifests of the new snapshot: what is left of the head's, and the change's own in front. */
 static firn_status build_manifests(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     const struct firn_snapshot_change *change = producer->change;
-    FIRN_TRY(firn_manifests_filter(op, producer, &attempt->data, 0, &attempt->filtered));
+    FIRN_TRY(filter_data(op, producer, attempt));
     FIRN_TRY(firn_added_manifests_write(op, producer));
     int64_t lowest = lowest_live_number(producer, &attempt->data);
     FIRN_TRY(firn_manifests_filter(op, producer, &attempt->deletes, lowest, &attempt->filtered));
@@ -302,8 +329,9 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
     firn_map_init(&producer->filtered, op->arena);
     firn_map_init(&producer->merged, op->arena);
     producer->format_version = metadata->format_version;
+    producer->trusts_summaries = true;
     index_removals(op, producer);
-    return FIRN_OK;
+    return firn_removed_partitions_collect(op, producer);
 }
 
 /* (2): everything this producer wrote. */

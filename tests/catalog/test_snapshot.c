@@ -334,6 +334,9 @@ static void row_ids_do_not_overlap(void **state)
     end(op, &world);
 }
 
+static const char by_v[] = "{\"spec-id\": 0, \"fields\": [{\"source-id\": 2, \"field-id\": 1000, \"name\": \"v\","
+                           "\"transform\": \"identity\"}]}";
+
 /* R20: summaries after a rewrite hold the whole values of what is left. */
 static void partitions_are_summarised(void **state)
 {
@@ -341,8 +344,7 @@ static void partitions_are_summarised(void **state)
     struct world world;
     begin(op, &world,
           (struct fixture_options){
-              .spec = "{\"spec-id\": 0, \"fields\": [{\"source-id\": 2, \"field-id\": 1000, \"name\": \"v\","
-                      "\"transform\": \"identity\"}]}",
+              .spec = by_v,
               .properties = "{\"write.summary.partition-limit\": \"2\"}",
           });
     static const char *const values[] = { "x y", "zz" };
@@ -372,6 +374,87 @@ static void partitions_are_summarised(void **state)
     check_summary(&world, removed);
     check_live(op, &world, "a");
     end(op, &world);
+}
+
+static struct firn_data_file file_of_partition(struct firn_op *op, const struct world *world, const char *name)
+{
+    struct firn_data_file file = fixture_file(op, &world->fixture, name, 1);
+    struct firn_value *value = FIRN_NEW(op->arena, struct firn_value);
+    *value = (struct firn_value){ .type = FIRN_TYPE_STRING, .bytes = firn_bytes_of_text(firn_text_of(name)) };
+    file.partition = (struct firn_partition){ value, 1 };
+    return file;
+}
+
+/* Writes the current manifest list anew with every summary claiming the partition "zz". */
+static void spoil_summaries(struct firn_op *op, struct world *world)
+{
+    const struct firn_metadata *metadata = world->fixture.table.metadata;
+    const struct firn_snapshot *current = firn_metadata_current(metadata);
+    struct firn_manifest_list list;
+    struct firn_buffer bytes = { 0 };
+    struct firn_sink sink = firn_sink_to_buffer(&bytes);
+    struct firn_manifest_list_header header = { .format_version = 2,
+                                                .snapshot_id = current->id,
+                                                .parent_snapshot_id = current->parent_id,
+                                                .sequence_number = current->sequence_number,
+                                                .codec = FIRN_TEXT("gzip") };
+    CHECK_OK(op, firn_snapshot_manifests(op, world->store, metadata, current, &list));
+    for (uint32_t i = 0; i < list.count; i++)
+        list.manifests[i].summaries[0].lower_bound = list.manifests[i].summaries[0].upper_bound =
+            firn_bytes_of_text(FIRN_TEXT("zz"));
+    CHECK_OK(op, firn_manifest_list_write(op, &header, list.manifests, list.count, &sink, NULL));
+    CHECK_OK(op, firn_store_put(op, world->store, current->manifest_list, false, firn_buffer_bytes(&bytes)));
+    firn_buffer_done(&bytes);
+}
+
+/* A commit opens the manifests of the partitions it changes; summaries that lie only cost time. */
+static void manifests_of_other_partitions_stay_closed(void **state)
+{
+    struct firn_op *op = test_op(state);
+    for (int spoiled = 0; spoiled < 2; spoiled++) {
+        struct world world;
+        struct firn_snapshot_result result;
+        begin(op, &world, (struct fixture_options){ .spec = by_v });
+        struct firn_data_file files[] = { file_of_partition(op, &world, "a"), file_of_partition(op, &world, "b") };
+        for (int i = 0; i < 2; i++)
+            CHECK_OK(op, fixture_append(op, &world.fixture, &files[i], 1));
+        if (spoiled)
+            spoil_summaries(op, &world);
+        struct firn_manifest_list list;
+        const struct firn_metadata *metadata = world.fixture.table.metadata;
+        CHECK_OK(op, firn_snapshot_manifests(op, world.store, metadata, firn_metadata_current(metadata), &list));
+        struct firn_buffer kept = { 0 };
+        struct firn_text of_b = list.manifests[0].path; /* the newest comes first */
+        CHECK_OK(op, firn_store_read(op, world.store, of_b, 1 << 20, &kept));
+        struct firn_snapshot_change change = replacement(&world, &files[0], 1, NULL, 0);
+        if (!spoiled)
+            CHECK_OK(op, firn_store_delete(op, world.store, &of_b, 1, NULL));
+        CHECK_OK(op, commit(op, &world, &change, &result));
+        CHECK_OK(op, firn_store_put(op, world.store, of_b, false, firn_buffer_bytes(&kept)));
+        firn_buffer_done(&kept);
+        check_live(op, &world, "b");
+        end(op, &world);
+    }
+}
+
+static void many_manifests_are_rewritten_at_once(void **state)
+{
+    struct firn_op *op = test_op(state);
+    enum { FILES = 24 };
+    struct world world;
+    struct firn_pool *pool;
+    struct firn_snapshot_result result;
+    struct firn_data_file files[FILES];
+    CHECK_OK(op, firn_pool_open(op, 4, &pool));
+    begin(op, &world, (struct fixture_options){ .properties = "{\"commit.manifest.target-size-bytes\": \"20000\"}" });
+    for (int i = 0; i < FILES; i++)
+        files[i] = append_one(op, &world, firn_text_format(op->arena, "f%02d", i).data, 1);
+    struct firn_data_file added = fixture_file(op, &world.fixture, "new", FILES / 2);
+    struct firn_snapshot_change change = replacement(&world, files, FILES / 2, &added, 1);
+    CHECK_OK(op, firn_snapshot_commit(op, pool, &world.fixture.table, &change, &result));
+    check_live(op, &world, "f12 f13 f14 f15 f16 f17 f18 f19 f20 f21 f22 f23 new");
+    end(op, &world);
+    firn_pool_close(pool);
 }
 
 static void impossible_changes_are_refused(void **state)
@@ -410,6 +493,8 @@ int main(void)
         TEST(snapshots_go_to_branches_only),
         TEST(row_ids_do_not_overlap),
         TEST(partitions_are_summarised),
+        TEST(manifests_of_other_partitions_stay_closed),
+        TEST(many_manifests_are_rewritten_at_once),
         TEST(impossible_changes_are_refused),
     };
     return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
