@@ -21,8 +21,6 @@ struct firn_rewrite_data_files_args {
     uint64_t memory_bytes_max; /* --memory */
 };
 
-enum firn_rewrite_reason_kind { FIRN_FILE_CHOSEN, FIRN_FILE_SKIPPED };
-
 /* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...}, "where",
  * "ruled_out_by_where" (files; null: not counted), "groups": [{"group", "partition" (of the output spec only),
  * "spec_id", "output_spec_id", "input_bytes", "input_files", "expected_output_files", "files": [{"path", "bytes",
