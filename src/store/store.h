@@ -5,7 +5,9 @@
  * --relocate option), for reading and writing alike. The store does not know what is in its objects. Thread-safe.
  *
  * Invariants
- *  (1) An object becomes visible under its path only when firn_store_writer_finish returned FIRN_OK, and is whole then.
+ *  (1) An object becomes visible under its path only in firn_store_writer_finish, in one step, and is whole then. Where
+ *      finish fails it is absent, but for one case: the folder could not be synced. Then the object may be visible, and
+ *      stays, since others may have seen it.
  *  (2) firn_store_writer_close before finish leaves nothing behind, not even a temporary file.
  *  (3) Only firn_store_delete and a failed write remove anything. */
 #ifndef FIRN_STORE_STORE_H
