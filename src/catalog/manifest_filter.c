@@ -161,10 +161,12 @@ static bool must_open(struct firn_op *op, const struct firn_producer *producer, 
                            row->min_sequence_number < sequence_number_min);
 }
 
-/* Results depend on the manifest, which never changes, and for deletes on the lowest number that still matters. */
+/* Results depend on the manifest, which never changes, for deletes on the lowest number that still matters, and for
+ * data on the row ids that its list gives it: those may come with a snapshot that was committed between two attempts.
+ */
 static struct firn_text cache_key(struct firn_op *op, const struct firn_manifest_file *row, int64_t sequence_number_min)
 {
-    return firn_text_format(op->arena, "%" PRId64 " %.*s", row->is_deletes ? sequence_number_min : 0,
+    return firn_text_format(op->arena, "%" PRId64 " %.*s", row->is_deletes ? sequence_number_min : row->first_row_id,
                             FIRN_FMT(row->path));
 }
 

@@ -85,15 +85,16 @@ static firn_status join_job(struct firn_op *op, void *context, size_t index)
     return status;
 }
 
-/* The paths of a bin, one a line. */
+/* What a bin's result depends on: the paths of its manifests, and the row ids that the list gives them. */
 static struct firn_text key_of_bin(struct firn_op *op, const struct bin *bin)
 {
     size_t len = 0;
     for (size_t i = 0; i < bin->count; i++)
-        len += bin->rows[i].path.len + 1;
+        len += sizeof bin->rows[i].first_row_id + bin->rows[i].path.len + 1;
     char *key = firn_arena_alloc(op->arena, len);
     char *at = key;
     for (size_t i = 0; i < bin->count; i++) {
+        at = mempcpy(at, &bin->rows[i].first_row_id, sizeof bin->rows[i].first_row_id);
         at = mempcpy(at, bin->rows[i].path.data, bin->rows[i].path.len);
         *at++ = '\n';
     }

@@ -41,7 +41,7 @@ struct firn_producer {
     bool has_added;
     struct firn_manifest_rows added, added_deletes;
     struct firn_map filtered; /* manifest to struct firn_filtered */
-    struct firn_map merged;   /* paths of a bin to struct firn_manifest_rows */
+    struct firn_map merged;   /* a bin to struct firn_manifest_rows */
 
     atomic_uint manifest_number;
     struct firn_text_list manifests_begun; /* to clean up after */

@@ -2,6 +2,7 @@
  * Names like R1 are situations of the field reports. */
 #include "check.h"
 
+#include "base/math.h"
 #include "format/parquet/writer.h"
 #include "support/fault_store.h"
 #include "support/fixture.h"
@@ -453,6 +454,67 @@ static void a_lost_race_is_run_again(void **state)
     op->env = firn_env_real();
 }
 
+static void upgrade(struct firn_op *op, struct world *world, int version)
+{
+    json_t *requirements = firn_json_own(op->arena, json_array());
+    json_t *updates = firn_json_own(
+        op->arena, json_pack("[{s:s, s:i}]", "action", "upgrade-format-version", "format-version", version));
+    CHECK_OK(op, firn_catalog_commit(op, &world->fixture.table, requirements, updates));
+}
+
+/* The first row id of a live data file in a snapshot. */
+static int64_t first_row_id_in(struct firn_op *op, const struct world *world, const struct firn_snapshot *snapshot,
+                               struct firn_text path)
+{
+    struct firn_scan scan;
+    int64_t id = FIRN_ABSENT;
+    CHECK_OK(op, firn_scan_plan(op, NULL, world->store, world->fixture.table.metadata, snapshot,
+                                (struct firn_scan_options){ 0 }, &scan));
+    for (uint32_t i = 0; i < scan.file_count; i++)
+        if (firn_text_same(scan.files[i].entry->file.path, path))
+            id = scan.files[i].entry->file.first_row_id;
+    return id;
+}
+
+/* After an upgrade the first commit numbers the rows there are. When it comes between two attempts, a manifest written
+ * for the first one must not number them again. */
+static void row_ids_given_between_attempts_stay(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_env env = *firn_env_real();
+    env.sleep_ms = no_sleep;
+    op->env = &env;
+    static const char *const properties[] = { NULL, "{\"commit.manifest.min-count-to-merge\": \"2\"}" };
+    for (size_t merges = 0; merges < FIRN_COUNT_OF(properties); merges++) {
+        struct world world;
+        begin(op, &world, properties[merges]);
+        struct firn_data_file old[] = { fixture_file(op, &world.fixture, "gone", 3),
+                                        fixture_file(op, &world.fixture, "kept", 3) };
+        CHECK_OK(op, fixture_append(op, &world.fixture, old, 2));
+        upgrade(op, &world, 3);
+        struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
+        struct firn_snapshot_change change = plan(&world, old, 1, &n);
+        struct interrupted interrupted = { .inner = world.fixture.catalog->kind,
+                                           .kind = *world.fixture.catalog->kind,
+                                           .world = &world,
+                                           .peer_file = "peer" };
+        interrupted.kind.swap = interrupted_swap;
+        world.fixture.catalog->kind = &interrupted.kind;
+        struct firn_snapshot_result result;
+        CHECK_OK(op, firn_snapshot_commit(op, NULL, &world.fixture.table, &change, &result));
+        world.fixture.catalog->kind = interrupted.inner;
+        assert_int_equal(result.attempts, 2);
+        const struct firn_metadata *metadata = world.fixture.table.metadata;
+        const struct firn_snapshot *current = firn_metadata_current(metadata);
+        const struct firn_snapshot *parent = firn_metadata_snapshot(metadata, current->parent_id);
+        int64_t given = first_row_id_in(op, &world, parent, old[1].path);
+        CHECK(given != FIRN_ABSENT, "the peer's snapshot numbers no rows");
+        assert_int_equal(first_row_id_in(op, &world, current, old[1].path), given);
+        end(op, &world);
+    }
+    op->env = firn_env_real();
+}
+
 static firn_status always_conflict(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                                    const struct firn_table_version *base, const struct firn_metadata *metadata,
                                    struct firn_text *new_location)
@@ -503,6 +565,7 @@ int main(void)
         TEST(history_must_hold_the_planned_snapshot),
         TEST(files_from_before_numbers_keep_their_deletes),
         TEST(a_lost_race_is_run_again),
+        TEST(row_ids_given_between_attempts_stay),
         TEST(retries_end_and_leave_nothing),
     };
     return cmocka_run_group_tests_name("conflict", tests, NULL, NULL);
