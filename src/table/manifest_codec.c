@@ -1,4 +1,5 @@
-/* Compression of manifests. Iceberg spec, "Appendix A: Avro"; the levels are the reference's. */
+/* Compression of manifests. Iceberg spec, "Appendix A: Avro". The levels are the reference's but for gzip, where its 9
+ * takes three times as long as 6 for hardly a byte less. */
 #include "table/manifest_codec.h"
 
 #include "base/math.h"
@@ -11,7 +12,7 @@ firn_status firn_manifest_codec(struct firn_op *op, struct firn_text name, int32
         enum firn_codec codec;
         int32_t level;
     } codecs[] = {
-        { "gzip", FIRN_CODEC_DEFLATE, 9 },
+        { "gzip", FIRN_CODEC_DEFLATE, 6 },
         { "zstd", FIRN_CODEC_ZSTD, 1 },
         { "snappy", FIRN_CODEC_SNAPPY, 0 },
         { "uncompressed", FIRN_CODEC_NONE, 0 },

@@ -256,13 +256,33 @@ static void complete_version_1(struct firn_op *op, struct firn_edit *edit)
     firn_json_set_i64(root, "default-sort-order-id", base->default_sort_order_id);
 }
 
+/* Lists that grow with a table's history: their items are added and dropped, never edited, so the copy shares them. */
+static bool shares_items(const char *key)
+{
+    static const char *const keys[] = { "snapshots", "snapshot-log", "metadata-log", "statistics",
+                                        "partition-statistics" };
+    for (size_t i = 0; i < FIRN_COUNT_OF(keys); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static json_t *copy_tree(struct firn_arena *arena, json_t *root)
+{
+    const char *key;
+    json_t *value, *copy = firn_json_own(arena, json_object());
+    json_object_foreach(root, key, value)
+        json_object_set_new(copy, key, shares_items(key) ? json_copy(value) : json_deep_copy(value));
+    return copy;
+}
+
 static firn_status begin(struct firn_op *op, struct firn_edit *edit, const json_t *updates)
 {
     if (!edit->base) {
         edit->root = new_root(op, new_table_version(updates));
         return FIRN_OK;
     }
-    edit->root = firn_json_copy(op->arena, edit->base->root);
+    edit->root = copy_tree(op->arena, edit->base->root);
     if (edit->base->format_version == 1)
         complete_version_1(op, edit);
     return FIRN_OK;
