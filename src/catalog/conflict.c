@@ -22,6 +22,26 @@ struct entry_list {
     size_t count, capacity;
 };
 
+/* Told without metrics, in memory that goes at once: nearly always it is only data. */
+static firn_status holds_deletes(struct firn_op *op, const struct firn_producer *producer,
+                                 const struct firn_manifest_file *row, bool *out)
+{
+    struct firn_arena arena;
+    struct firn_op scratch = *op;
+    struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = true };
+    struct firn_manifest manifest = { 0 };
+    firn_arena_init(&arena);
+    scratch.arena = &arena;
+    firn_status status =
+        firn_manifest_read(&scratch, producer->table->store, producer->table->metadata, row, options, &manifest);
+    op->error = scratch.error;
+    *out = false;
+    for (uint32_t i = 0; status == FIRN_OK && i < manifest.count; i++)
+        *out = *out || manifest.entries[i].file.content != FIRN_CONTENT_DATA;
+    firn_arena_done(&arena);
+    return status;
+}
+
 static firn_status collect_newer(struct firn_op *op, const struct firn_producer *producer,
                                  const struct firn_manifest_file *row, int64_t sequence_number,
                                  struct entry_list *newer)
@@ -31,19 +51,26 @@ static firn_status collect_newer(struct firn_op *op, const struct firn_producer 
     FIRN_TRY(firn_op_check(op));
     FIRN_TRY(firn_manifest_read(op, producer->table->store, producer->table->metadata, row, options, &manifest));
     for (uint32_t i = 0; i < manifest.count; i++)
-        if (manifest.entries[i].sequence_number > sequence_number)
+        if (manifest.entries[i].file.content != FIRN_CONTENT_DATA &&
+            manifest.entries[i].sequence_number > sequence_number)
             FIRN_PUSH(op->arena, newer, &manifest.entries[i]);
     return FIRN_OK;
 }
 
-/* Live delete files with a number above the planned snapshot's. Their manifests were written after it, too. */
+/* Live delete files with a number above the planned snapshot's. Their manifests were written after it, too. Deletes are
+ * told by what their entries say: some writers label their manifests as data. */
 static firn_status find_newer_deletes(struct firn_op *op, const struct firn_producer *producer,
                                       const struct firn_manifest_list *rows, int64_t sequence_number,
                                       struct entry_list *newer)
 {
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct firn_manifest_file *row = &rows->manifests[i];
-        if (row->is_deletes && firn_manifest_has_live(row) && row->sequence_number > sequence_number)
+        bool wanted = row->is_deletes;
+        if (!firn_manifest_has_live(row) || row->sequence_number <= sequence_number)
+            continue;
+        if (!row->is_deletes)
+            FIRN_TRY(holds_deletes(op, producer, row, &wanted));
+        if (wanted)
             FIRN_TRY(collect_newer(op, producer, row, sequence_number, newer));
     }
     return FIRN_OK;

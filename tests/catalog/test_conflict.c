@@ -290,6 +290,43 @@ static void vectors_that_share_a_puffin_go_one_by_one(void **state)
     end(op, &world);
 }
 
+/* Writes the current manifest list anew with every manifest labelled as data. */
+static void label_as_data(struct firn_op *op, struct world *world)
+{
+    const struct firn_metadata *metadata = world->fixture.table.metadata;
+    const struct firn_snapshot *current = firn_metadata_current(metadata);
+    struct firn_manifest_list list;
+    struct firn_buffer bytes = { 0 };
+    struct firn_sink sink = firn_sink_to_buffer(&bytes);
+    struct firn_manifest_list_header header = { .format_version = 2,
+                                                .snapshot_id = current->id,
+                                                .parent_snapshot_id = current->parent_id,
+                                                .sequence_number = current->sequence_number,
+                                                .codec = FIRN_TEXT("gzip") };
+    CHECK_OK(op, firn_snapshot_manifests(op, world->store, metadata, current, &list));
+    for (uint32_t i = 0; i < list.count; i++)
+        list.manifests[i].is_deletes = false;
+    CHECK_OK(op, firn_manifest_list_write(op, &header, list.manifests, list.count, &sink, NULL));
+    CHECK_OK(op, firn_store_put(op, world->store, current->manifest_list, false, firn_buffer_bytes(&bytes)));
+    firn_buffer_done(&bytes);
+}
+
+static void deletes_labelled_as_data_conflict(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    begin(op, &world, NULL);
+    struct firn_data_file d = append_one(op, &world, "d");
+    struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
+    struct firn_snapshot_change change = plan(&world, &d, 1, &n);
+    change.added_sequence_number = FIRN_ABSENT;
+    struct firn_data_file e = equality_delete(op, &world, "e");
+    add_deletes(op, &world, &e, 1);
+    label_as_data(op, &world);
+    CHECK_STATUS(op, FIRN_CONFLICT, commit(op, &world, &change));
+    end(op, &world);
+}
+
 /* R13: what has nothing left to apply to goes, and the totals reach zero. */
 static void old_delete_files_fall_away(void **state)
 {
@@ -560,6 +597,7 @@ int main(void)
         TEST(wide_position_deletes_are_read),
         TEST(vectors_that_share_a_puffin_go_one_by_one),
         TEST(old_delete_files_fall_away),
+        TEST(deletes_labelled_as_data_conflict),
         TEST(delete_files_are_removed_by_name),
         TEST(a_removed_input_is_a_final_conflict),
         TEST(history_must_hold_the_planned_snapshot),
