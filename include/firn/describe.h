@@ -10,14 +10,18 @@ struct firn_pool;
 
 struct firn_describe_options {
     int64_t snapshot_id; /* -1: current */
-    bool count;          /* decode the data files and count rows */
+    bool count;          /* decode the data files, apply deletes and count rows */
 };
 
 /* {"table", "format_version", "table_uuid", "location", "metadata_file", "last_sequence_number", "last_updated_ms",
  * "current_snapshot_id" (text), "snapshots" (number), "refs": {name: {"type", "snapshot_id", ...}}, "schema",
  * "partition_specs", "sort_orders", "properties", "live_manifests": {"data", "deletes"}, "live_data_files",
  * "live_position_delete_files", "live_equality_delete_files", "live_deletion_vectors", "live_data_records",
- * "file_formats": {format: count}, "live_data_bytes", "live_rows" (with count)}. Owned by op->arena. */
+ * "file_formats": {format: count}, "live_data_bytes", "live_rows" (with count)}. Owned by op->arena.
+ *
+ * "live_rows" are those left after position deletes, deletion vectors and equality deletes. Where a format or type that
+ * firn does not read stands in the way they are null, and "live_rows_unknown_because" says why; a broken file fails the
+ * call: CORRUPT. */
 FIRN_CHECKED firn_status firn_table_describe(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                              struct firn_describe_options options, json_t **out);
 

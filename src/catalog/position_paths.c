@@ -5,8 +5,7 @@
 #include "catalog/producer.h"
 
 #include "format/parquet/reader.h"
-
-enum { FILE_PATH_ID = 2147483546 }; /* reserved field `file_path` of position delete files */
+#include "table/delete_index.h"
 
 #define CHUNK_BYTES_MAX (UINT64_C(1) << 30)
 
@@ -34,7 +33,7 @@ static firn_status read_footer(struct firn_op *op, struct firn_object *object, s
 static const struct firn_parquet_node *path_leaf(const struct firn_footer *footer)
 {
     for (uint32_t i = 0; i < footer->leaf_count; i++)
-        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == FILE_PATH_ID &&
+        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == FIRN_FIELD_ID_DELETE_FILE_PATH &&
             footer->leaves[i]->type == FIRN_PARQUET_BYTE_ARRAY)
             return footer->leaves[i];
     return NULL;

@@ -14,7 +14,7 @@ static const struct cli_option options[] = {
     { "snapshot-id", CLI_NUMBER, offsetof(struct describe_args, snapshot_id), "ID", "-1", NULL, -1, INT64_MAX, false,
       "Count the files of this snapshot instead of the current one" },
     { "count", CLI_FLAG, offsetof(struct describe_args, count), NULL, NULL, NULL, 0, 0, false,
-      "Decode the data files and count their rows" },
+      "Decode the data files, apply their deletes and count the rows" },
     { 0 },
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/math.h"
 #include "maintain/row_count.h"
+#include "rewrite/deletion.h"
 #include "table/scan.h"
 
 static json_t *id_json(struct firn_arena *arena, const struct firn_metadata *metadata, int64_t id)
@@ -130,46 +131,63 @@ static void describe_files(struct firn_arena *arena, const struct firn_scan *sca
 /* Why the rows of a snapshot cannot be counted; empty when they can. */
 static struct firn_text find_count_problem(struct firn_arena *arena, const struct firn_scan *scan)
 {
-    uint32_t with_deletes = 0;
     for (uint32_t i = 0; i < scan->file_count; i++) {
         const struct firn_data_file *file = &scan->files[i].entry->file;
         if (file->format != FIRN_FILE_PARQUET)
             return firn_text_format(arena, "data file \"%.*s\" is %.*s, and firn decodes Parquet only",
                                     FIRN_FMT(file->path), FIRN_FMT(file->format_text));
-        with_deletes += firn_delete_match_count(&scan->files[i].deletes) > 0;
     }
-    if (with_deletes == 0)
-        return FIRN_TEXT("");
-    return firn_text_format(arena, "delete files apply to %u data files, and firn cannot apply them yet", with_deletes);
+    return FIRN_TEXT("");
 }
 
 struct count_run {
     struct firn_store *store;
     const struct firn_scan *scan;
+    const struct firn_deletions *deletions;
     int64_t *rows; /* one a data file */
 };
 
 static firn_status count_file(struct firn_op *op, void *context, size_t index)
 {
     const struct count_run *run = context;
-    return firn_parquet_rows_count(op, run->store, run->scan->files[index].entry->file.path, &run->rows[index]);
+    const struct firn_scan_file *file = &run->scan->files[index];
+    const struct firn_positions *deleted;
+    int64_t rows;
+    FIRN_TRY(firn_parquet_rows_count(op, run->store, file->entry->file.path, &rows));
+    FIRN_TRY(firn_deletions_find(op, run->deletions, file, &deleted));
+    run->rows[index] = rows - (deleted ? (int64_t)firn_positions_count_range(deleted, 0, rows) : 0);
+    return FIRN_OK;
 }
 
-static firn_status describe_rows(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+static firn_status count_rows(struct firn_op *op, const struct firn_deletions_config *config,
+                              const struct firn_scan *scan, int64_t *total)
+{
+    struct firn_deletions *deletions;
+    struct count_run run = { config->store, scan, .rows = FIRN_NEW_ARRAY(op->arena, int64_t, scan->file_count) };
+    FIRN_TRY(firn_deletions_load(op, config, scan->files, scan->file_count, &deletions));
+    run.deletions = deletions;
+    FIRN_TRY(firn_pool_run(op, config->pool, scan->file_count, 0, count_file, &run));
+    *total = 0;
+    for (uint32_t i = 0; i < scan->file_count; i++)
+        *total += run.rows[i];
+    return FIRN_OK;
+}
+
+static firn_status describe_rows(struct firn_op *op, const struct firn_deletions_config *config,
                                  const struct firn_scan *scan, json_t *out)
 {
     struct firn_text problem = find_count_problem(op->arena, scan);
-    struct count_run run = { store, scan, FIRN_NEW_ARRAY(op->arena, int64_t, scan->file_count) };
-    int64_t total = 0;
-    if (problem.len > 0) {
-        firn_json_set(out, "live_rows", json_null());
-        firn_json_set_text(out, "live_rows_unknown_because", problem);
-        return FIRN_OK;
+    int64_t total;
+    if (problem.len == 0) {
+        firn_status status = count_rows(op, config, scan, &total);
+        if (status == FIRN_OK)
+            firn_json_set_i64(out, "live_rows", total);
+        if (status != FIRN_UNSUPPORTED)
+            return status;
+        problem = firn_text_of(op->error.text);
     }
-    FIRN_TRY(firn_pool_run(op, pool, scan->file_count, 0, count_file, &run));
-    for (uint32_t i = 0; i < scan->file_count; i++)
-        total += run.rows[i];
-    firn_json_set_i64(out, "live_rows", total);
+    firn_json_set(out, "live_rows", json_null());
+    firn_json_set_text(out, "live_rows_unknown_because", problem);
     return FIRN_OK;
 }
 
@@ -195,7 +213,8 @@ static firn_status describe(struct firn_op *op, struct firn_pool *pool, const st
     FIRN_TRY(firn_scan_plan(op, pool, table->store, table->metadata, snapshot, everything, &scan));
     describe_manifests(&scan.manifests, out);
     describe_files(op->arena, &scan, out);
-    return options.count ? describe_rows(op, pool, table->store, &scan, out) : FIRN_OK;
+    struct firn_deletions_config config = { table->metadata, table->store, pool };
+    return options.count ? describe_rows(op, &config, &scan, out) : FIRN_OK;
 }
 
 firn_status firn_table_describe(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,

@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 
-enum { DELETE_FILE_PATH_ID = 2147483546 }; /* reserved field `file_path` of position delete files */
-
 struct ranked {
     int64_t reach;
     uint32_t order; /* as given, so that equal reaches keep it */
@@ -96,8 +94,8 @@ struct firn_text firn_delete_file_scope(const struct firn_data_file *file)
         return FIRN_TEXT("");
     if (file->referenced_data_file.data)
         return file->referenced_data_file;
-    if (!firn_bound_map_find(&file->lower_bounds, DELETE_FILE_PATH_ID, &lower) ||
-        !firn_bound_map_find(&file->upper_bounds, DELETE_FILE_PATH_ID, &upper) ||
+    if (!firn_bound_map_find(&file->lower_bounds, FIRN_FIELD_ID_DELETE_FILE_PATH, &lower) ||
+        !firn_bound_map_find(&file->upper_bounds, FIRN_FIELD_ID_DELETE_FILE_PATH, &upper) ||
         firn_bytes_compare(lower, upper) != 0 || !is_complete_path(firn_text_of_bytes(lower)))
         return FIRN_TEXT("");
     return firn_text_of_bytes(lower);
@@ -118,14 +116,14 @@ static size_t authority_len(struct firn_text location)
 
 /* Writers and those who edited tables afterwards spell one file as "hdfs://host:1/x" here and "/x" there, and engines
  * differ in whether that is one file. Where it decides if a delete may concern a file, firn says it may. */
-static struct firn_text bare_path(struct firn_text location)
+struct firn_text firn_delete_path_bare(struct firn_text location)
 {
     return firn_text_from(location, authority_len(location));
 }
 
 static bool same_bare_path(struct firn_text a, struct firn_text b)
 {
-    return firn_text_same(bare_path(a), bare_path(b));
+    return firn_text_same(firn_delete_path_bare(a), firn_delete_path_bare(b));
 }
 
 static bool same_authority(struct firn_text a, struct firn_text b)
@@ -136,8 +134,8 @@ static bool same_authority(struct firn_text a, struct firn_text b)
 static bool has_path_bounds(const struct firn_data_file *del)
 {
     struct firn_bytes bound;
-    return firn_bound_map_find(&del->lower_bounds, DELETE_FILE_PATH_ID, &bound) ||
-           firn_bound_map_find(&del->upper_bounds, DELETE_FILE_PATH_ID, &bound);
+    return firn_bound_map_find(&del->lower_bounds, FIRN_FIELD_ID_DELETE_FILE_PATH, &bound) ||
+           firn_bound_map_find(&del->upper_bounds, FIRN_FIELD_ID_DELETE_FILE_PATH, &bound);
 }
 
 /* Bounds may be cut, and an upper bound may have been cut without being raised: whatever begins with it may match. */
@@ -145,12 +143,12 @@ static bool path_within_bounds(const struct firn_data_file *del, struct firn_tex
 {
     struct firn_bytes bound;
     struct firn_text limit;
-    if (firn_bound_map_find(&del->lower_bounds, DELETE_FILE_PATH_ID, &bound)) {
+    if (firn_bound_map_find(&del->lower_bounds, FIRN_FIELD_ID_DELETE_FILE_PATH, &bound)) {
         limit = firn_text_of_bytes(bound);
         if (firn_text_compare(path, limit) < 0 && same_authority(path, limit))
             return false;
     }
-    if (firn_bound_map_find(&del->upper_bounds, DELETE_FILE_PATH_ID, &bound)) {
+    if (firn_bound_map_find(&del->upper_bounds, FIRN_FIELD_ID_DELETE_FILE_PATH, &bound)) {
         limit = firn_text_of_bytes(bound);
         if (firn_text_compare(path, limit) > 0 && !firn_text_starts(path, limit) && same_authority(path, limit))
             return false;
@@ -187,7 +185,7 @@ static firn_status find_or_add_partition(struct firn_op *op, struct firn_delete_
 
 static struct path_deletes *find_or_add_path(struct firn_op *op, struct firn_delete_index *index, struct firn_text path)
 {
-    struct firn_map_entry *found = firn_map_put_text(&index->paths, bare_path(path));
+    struct firn_map_entry *found = firn_map_put_text(&index->paths, firn_delete_path_bare(path));
     if (!found->value.pointer)
         found->value.pointer = FIRN_NEW(op->arena, struct path_deletes);
     return found->value.pointer;
@@ -368,7 +366,7 @@ firn_status firn_delete_index_match(struct firn_op *op, struct firn_delete_index
     bool has_equality = partition && partition->equality.count > 0;
     out->equality = reaching(has_equality ? &partition->equality : &index->global, data->sequence_number);
 
-    struct firn_map_entry *found = firn_map_find_text(&index->paths, bare_path(data->file.path));
+    struct firn_map_entry *found = firn_map_find_text(&index->paths, firn_delete_path_bare(data->file.path));
     struct path_deletes *path = found ? found->value.pointer : NULL;
     const struct firn_manifest_entry **vector = path ? find_vector(path, data->file.path) : NULL;
     if (vector) {

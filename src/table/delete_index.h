@@ -8,6 +8,10 @@
 
 #include "table/manifest.h"
 
+/* Reserved fields of position delete files. Iceberg spec, "Reserved Field IDs". */
+#define FIRN_FIELD_ID_DELETE_FILE_PATH INT32_C(2147483546)
+#define FIRN_FIELD_ID_DELETE_FILE_POS  INT32_C(2147483545)
+
 /* Borrowed entries; several files may share one list. */
 struct firn_delete_list {
     const struct firn_manifest_entry **items;
@@ -46,5 +50,7 @@ bool firn_delete_applies(const struct firn_metadata *metadata, const struct firn
 /* A position delete that names exactly one data file: vector, referenced_data_file, or equal and complete path bounds.
  * Gives its path, or an empty text. */
 struct firn_text firn_delete_file_scope(const struct firn_data_file *file);
+/* A location without "scheme://authority" in front: writers spell one file both with and without. */
+struct firn_text firn_delete_path_bare(struct firn_text location);
 
 #endif

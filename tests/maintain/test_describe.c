@@ -30,6 +30,18 @@ static void check_same(const char *name, const char *key, const json_t *expected
     free(got_text);
 }
 
+static bool is_parquet_only(const json_t *expected)
+{
+    const json_t *formats = json_object_get(expected, "file_formats");
+    return !json_object_get(formats, "ORC") && !json_object_get(formats, "AVRO");
+}
+
+/* Its equality deletes lack the columns they are to compare: to count without them would be wrong. */
+static bool has_broken_deletes(const char *name)
+{
+    return strcmp(name, "impala_eq_delete_bogus") == 0;
+}
+
 static void check_table(const char *name, const json_t *expected, const json_t *got)
 {
     for (size_t i = 0; i < FIRN_COUNT_OF(same_keys); i++) {
@@ -38,10 +50,10 @@ static void check_table(const char *name, const json_t *expected, const json_t *
             check_same(name, same_keys[i], wanted, json_object_get(got, same_keys[i]));
     }
     const json_t *rows = json_object_get(got, "live_rows");
-    if (json_is_integer(rows))
+    if (is_parquet_only(expected))
         check_same(name, "live_rows", json_object_get(expected, "live_rows"), rows);
     else
-        CHECK(json_is_null(rows) && json_object_get(got, "live_rows_unknown_because"), "%s: no live_rows", name);
+        CHECK(json_is_null(rows) && json_object_get(got, "live_rows_unknown_because"), "%s: live_rows", name);
 }
 
 static void tables_are_what_is_known_of_them(void **state)
@@ -61,13 +73,15 @@ static void tables_are_what_is_known_of_them(void **state)
         struct firn_describe_options options = { .snapshot_id = FIRN_NO_SNAPSHOT, .count = true };
         json_t *got;
         firn_status status = firn_table_describe(op, pool, &described.table, options, &got);
-        CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
-        check_table(name, expected, got);
-        counted += json_is_integer(json_object_get(got, "live_rows"));
+        CHECK(status == (has_broken_deletes(name) ? FIRN_CORRUPT : FIRN_OK), "%s: %s", name, op->error.text);
+        if (status == FIRN_OK) {
+            check_table(name, expected, got);
+            counted += json_is_integer(json_object_get(got, "live_rows"));
+        }
         corpus_table_close(&described);
     }
     firn_pool_close(pool);
-    CHECK(counted >= 60, "only %d tables could be counted", counted);
+    CHECK(counted >= 80, "only %d tables could be counted", counted);
 }
 
 static int64_t id_of(const char *text)
@@ -75,7 +89,8 @@ static int64_t id_of(const char *text)
     return (int64_t)strtoull(text, NULL, 10);
 }
 
-static void check_snapshot(struct firn_op *op, const char *name, struct corpus_table *described, const json_t *expected)
+static void check_snapshot(struct firn_op *op, const char *name, struct corpus_table *described, const json_t *expected,
+                           bool count)
 {
     static const struct {
         const char *expected, *got;
@@ -86,15 +101,19 @@ static void check_snapshot(struct firn_op *op, const char *name, struct corpus_t
         { "equality_delete_files", "live_equality_delete_files" },
         { "data_records", "live_data_records" },
     };
-    struct firn_describe_options options = { .snapshot_id =
-                                                 id_of(json_string_value(json_object_get(expected, "snapshot_id"))) };
+    struct firn_describe_options options = {
+        .snapshot_id = id_of(json_string_value(json_object_get(expected, "snapshot_id"))),
+        .count = count,
+    };
     json_t *got;
     firn_status status = firn_table_describe(op, NULL, &described->table, options, &got);
     CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
     for (size_t i = 0; i < FIRN_COUNT_OF(keys); i++)
-        if (json_object_get(expected, keys[i].expected))
+        if (json_is_integer(json_object_get(expected, keys[i].expected)))
             check_same(name, keys[i].got, json_object_get(expected, keys[i].expected),
                        json_object_get(got, keys[i].got));
+    if (count)
+        check_same(name, "live_rows", json_object_get(expected, "live_rows"), json_object_get(got, "live_rows"));
 }
 
 static void every_snapshot_can_be_described(void **state)
@@ -113,7 +132,7 @@ static void every_snapshot_can_be_described(void **state)
         struct corpus_table described = corpus_table_open(op, root, name, expected);
         json_array_foreach(json_object_get(expected, "per_snapshot"), at,
                            snapshot) if (!json_is_true(json_object_get(snapshot, "incomplete")))
-            check_snapshot(op, name, &described, snapshot);
+            check_snapshot(op, name, &described, snapshot, is_parquet_only(expected));
         corpus_table_close(&described);
     }
 }

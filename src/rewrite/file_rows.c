@@ -1,0 +1,199 @@
+/* A window over a single whole file, its columns pulled batch by batch into arrays of values. */
+#include "rewrite/file_rows.h"
+
+#include "base/math.h"
+#include "rewrite/column.h"
+
+#define WINDOW_BYTES (UINT64_C(1) << 20)
+
+enum { BATCH_ROWS_MAX = 8192 };
+
+struct value_column {
+    struct firn_column column;
+    struct firn_value *values;
+    struct firn_buffer bytes; /* of the batch's strings */
+};
+
+struct reading {
+    const struct firn_file_rows_config *config;
+    struct firn_arena arena; /* everything but what a visit keeps */
+    struct firn_rewrite_context context;
+    struct firn_rewrite_piece piece;
+    struct firn_rewrite_bin bin;
+    struct firn_rewrite_group group;
+    struct firn_group_run run;
+    struct firn_window window;
+    struct value_column *columns;
+    struct firn_value **values; /* of each column */
+    size_t *starts;             /* where the bytes of each row begin, while they may still move */
+    uint32_t piece_index;
+    bool counted;
+};
+
+static bool has_bytes(const struct firn_value *value)
+{
+    return !value->is_null &&
+           (value->type == FIRN_TYPE_STRING || value->type == FIRN_TYPE_UUID || value->type == FIRN_TYPE_FIXED ||
+            value->type == FIRN_TYPE_BINARY || value->type == FIRN_TYPE_GEOMETRY || value->type == FIRN_TYPE_GEOGRAPHY);
+}
+
+/* Keeps the bytes of a row's value, unless they are those of the row before. */
+static firn_status keep_bytes(struct firn_op *op, struct reading *reading, struct value_column *column, int64_t row)
+{
+    struct firn_bytes bytes = column->values[row].bytes;
+    if (row > 0 && has_bytes(&column->values[row - 1]) && column->values[row - 1].bytes.len == bytes.len &&
+        (bytes.len == 0 || memcmp(column->bytes.data + reading->starts[row - 1], bytes.data, bytes.len) == 0)) {
+        reading->starts[row] = reading->starts[row - 1];
+        return FIRN_OK;
+    }
+    uint8_t *kept;
+    reading->starts[row] = column->bytes.len;
+    FIRN_TRY(firn_buffer_extend(op, &column->bytes, bytes.len, &kept));
+    if (bytes.len > 0)
+        memcpy(kept, bytes.data, bytes.len);
+    return FIRN_OK;
+}
+
+static firn_status take_vector(struct firn_op *op, void *context, const struct firn_column *column,
+                               const struct firn_vector *vector, int64_t row)
+{
+    struct reading *reading = context;
+    const struct firn_output_leaf *leaf = column->leaf;
+    struct value_column *out = &reading->columns[leaf->node->leaf_index];
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < vector->slot_count; i++) {
+        struct firn_value *value = &out->values[row + i];
+        *value = (struct firn_value){ .type = leaf->field->type.id, .is_null = true };
+        if (vector->def && vector->def[i] < vector->def_max)
+            continue;
+        union firn_values values = vector->indices ? vector->dictionary->values : vector->values;
+        *value =
+            firn_leaf_value(leaf->node, &leaf->field->type, values, vector->indices ? vector->indices[next] : next);
+        next++;
+        if (has_bytes(value))
+            FIRN_TRY(keep_bytes(op, reading, out, row + i));
+    }
+    return FIRN_OK;
+}
+
+static firn_status pull_column(struct firn_op *op, struct reading *reading, uint32_t index, int64_t rows)
+{
+    struct value_column *column = &reading->columns[index];
+    firn_buffer_clear(&column->bytes);
+    FIRN_TRY(firn_column_pull(op, &column->column, &reading->window, rows, take_vector, reading));
+    for (int64_t row = 0; row < rows; row++)
+        if (has_bytes(&column->values[row]) && column->values[row].bytes.len > 0)
+            column->values[row].bytes.data = column->bytes.data + reading->starts[row];
+    return FIRN_OK;
+}
+
+static firn_status read_batch(struct firn_op *op, struct reading *reading, uint32_t *row_count)
+{
+    int64_t rows = FIRN_MIN(firn_window_rows(&reading->window), BATCH_ROWS_MAX);
+    FIRN_TRY(firn_op_check(op));
+    for (uint32_t i = 0; i < reading->run.schema.leaf_count; i++)
+        FIRN_TRY(pull_column(op, reading, i, rows));
+    *row_count = (uint32_t)rows;
+    return FIRN_OK;
+}
+
+static bool is_identity_source(const struct firn_partition_spec *spec, int32_t field_id)
+{
+    for (uint32_t i = 0; i < spec->field_count; i++)
+        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_count == 1 &&
+            spec->fields[i].source_ids[0] == field_id)
+            return true;
+    return false;
+}
+
+static firn_status check_complete(struct firn_op *op, const struct reading *reading)
+{
+    const struct firn_data_file *file = reading->config->file;
+    const struct firn_partition_spec *spec = firn_metadata_spec(reading->config->metadata, file->spec_id);
+    if (reading->window.slices.count == 0)
+        return FIRN_OK;
+    for (uint32_t i = 0; i < reading->run.schema.leaf_count; i++) {
+        const struct firn_output_leaf *leaf = &reading->run.schema.leaves[i];
+        if (!firn_row_slice_plan(&reading->window.slices.items[0], i)->has_values &&
+            !is_identity_source(spec, leaf->field->id))
+            return firn_fail(op, FIRN_CORRUPT, "file %.*s lacks the column '%.*s' (field id %d)", FIRN_FMT(file->path),
+                             FIRN_FMT(leaf->name), leaf->field->id);
+    }
+    return FIRN_OK;
+}
+
+static void init_reading(struct reading *reading, const struct firn_file_rows_config *config)
+{
+    *reading = (struct reading){
+        .config = config,
+        .context = { .metadata = config->metadata, .store = config->store },
+        .piece = { .length = INT64_MAX },
+        .bin = { .pieces = &reading->piece, .piece_count = 1 },
+        .group = { .inputs = config->file, .input_count = 1, .bins = &reading->bin, .bin_count = 1 },
+        .run = { .context = &reading->context,
+                 .group = &reading->group,
+                 .schema = *config->schema,
+                 .ids = *config->ids,
+                 .window_bytes = WINDOW_BYTES },
+        .window = { .run = &reading->run,
+                    .bin = &reading->bin,
+                    .pieces = &reading->piece_index,
+                    .piece_count = 1,
+                    .counted = &reading->counted },
+    };
+    firn_arena_init(&reading->arena);
+}
+
+static firn_status open_reading(struct firn_op *op, struct reading *reading)
+{
+    uint32_t count = reading->run.schema.leaf_count;
+    reading->run.input_rows = FIRN_NEW(op->arena, struct firn_input_rows);
+    reading->columns = FIRN_NEW_ARRAY(op->arena, struct value_column, count);
+    reading->values = FIRN_NEW_ARRAY(op->arena, struct firn_value *, count);
+    reading->starts = FIRN_NEW_ARRAY(op->arena, size_t, BATCH_ROWS_MAX);
+    FIRN_TRY(firn_group_run_open_codecs(op, &reading->run));
+    for (uint32_t i = 0; i < count; i++) {
+        reading->values[i] = FIRN_NEW_ARRAY(op->arena, struct firn_value, BATCH_ROWS_MAX);
+        reading->columns[i] = (struct value_column){
+            .column = { .leaf = &reading->run.schema.leaves[i], .codec = reading->run.codecs[i] },
+            .values = reading->values[i],
+        };
+    }
+    FIRN_TRY(firn_window_fill(op, &reading->window, 1));
+    return reading->config->complete ? check_complete(op, reading) : FIRN_OK;
+}
+
+static void close_reading(struct reading *reading)
+{
+    for (uint32_t i = 0; reading->columns && i < reading->run.schema.leaf_count; i++) {
+        firn_column_close(&reading->columns[i].column);
+        firn_buffer_done(&reading->columns[i].bytes);
+    }
+    firn_window_close(&reading->window);
+    firn_group_run_close_codecs(&reading->run);
+    firn_arena_done(&reading->arena);
+}
+
+firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
+                                firn_file_rows_visit *visit, void *context)
+{
+    struct reading reading;
+    struct firn_op inner = *op;
+    struct firn_row_batch batch = { 0 };
+    init_reading(&reading, config);
+    inner.arena = &reading.arena;
+    firn_status status = open_reading(&inner, &reading);
+    while (status == FIRN_OK && firn_window_rows(&reading.window) > 0) {
+        status = read_batch(&inner, &reading, &batch.row_count);
+        if (status != FIRN_OK)
+            break;
+        batch.columns = reading.values;
+        status = visit(op, context, &batch);
+        inner.error = op->error;
+        batch.first += batch.row_count;
+        firn_window_advance(&inner, &reading.window, batch.row_count);
+    }
+    op->error = inner.error;
+    close_reading(&reading);
+    return status;
+}

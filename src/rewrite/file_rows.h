@@ -1,0 +1,31 @@
+/* Rows of one Parquet file as values: a few primitive columns, read by the rules for data files. For keys and positions
+ * of deletes; rows that are rewritten never take this form. */
+#ifndef FIRN_REWRITE_FILE_ROWS_H
+#define FIRN_REWRITE_FILE_ROWS_H
+
+#include "rewrite/input_shape.h"
+#include "rewrite/output_schema.h"
+#include "rewrite/rewrite.h"
+
+struct firn_file_rows_config {
+    const struct firn_metadata *metadata;
+    struct firn_store *store;
+    const struct firn_output_schema *schema; /* the columns to read, none of them repeated */
+    const struct firn_id_sources *ids;
+    const struct firn_data_file *file;
+    bool complete; /* a column that is neither stored nor an identity partition value is CORRUPT */
+};
+
+struct firn_row_batch {
+    int64_t first; /* position of the first row in the file */
+    uint32_t row_count;
+    struct firn_value *const *columns; /* one a leaf of the schema */
+};
+
+/* The batch is valid until the visit returns. Equal bytes in rows that follow each other are at one address. */
+typedef firn_status firn_file_rows_visit(struct firn_op *op, void *context, const struct firn_row_batch *batch);
+/* Visits all rows in order. Memory is bounded by the pages of the columns read, not by the file. */
+FIRN_CHECKED firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
+                                             firn_file_rows_visit *visit, void *context);
+
+#endif
