@@ -16,7 +16,7 @@ from engines import rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from lake import full_name
 
 FIRST_SEED = int(os.environ.get("FIRN_SEED") or random.SystemRandom().randrange(10**6))
-RUNS = int(os.environ.get("FIRN_PROPERTY_RUNS") or 4)
+RUNS = int(os.environ.get("FIRN_PROPERTY_RUNS") or 3)
 
 PRIMITIVES = ["boolean", "int", "bigint", "float", "double", "date", "timestamp", "timestamp_ntz", "string", "binary",
               "decimal(7,2)", "decimal(15,5)", "decimal(38,12)"]
@@ -194,7 +194,7 @@ def test_random_tables_survive(lake, firn, duck, spark, namespace, seed):
     }
     filters = right_filters(before)
     report = firn.compact(full_name(identifier), options={"rewrite-all": "true"})
-    assert report["rewritten_data_files_count"] >= report["added_data_files_count"] > 0
+    assert report["rewritten_data_files_count"] > 0 < report["added_data_files_count"]
     table = lake.load(identifier)
     assert rows_of_spark(spark, identifier) == rows["spark"]
     assert rows_of_pyiceberg(table) == rows["pyiceberg"]

@@ -9,7 +9,8 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import BinaryType, LongType, NestedField, StringType
 
 from checks import metadata_of
-from iceberg_files import live_files
+from engines import path_of
+from iceberg_files import live_files, manifests_of, snapshot_of
 from lake import full_name
 from tables import PYICEBERG_TABLES, SPARK_TABLES
 
@@ -54,8 +55,8 @@ WHERE = {
 
 
 @pytest.fixture(scope="module")
-def sized(lake):
-    """The table of SIZES; tests work on twins of it."""
+def sized(lake, spark):
+    """The table of SIZES; tests work on twins of it. One manifest, since Spark reads several in no certain order."""
     namespace = lake.new_namespace()
     identifier = f"{namespace}.sized"
     spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "p"))
@@ -70,6 +71,8 @@ def sized(lake):
                 "id": [number * 1000000 + n for n in range(size)],
                 "noise": [noise.randbytes(KB) for _ in range(size)],
             }))
+    spark.sql(f"CALL lake.system.rewrite_manifests('{identifier}')")
+    assert len(manifests_of(snapshot_of(metadata_of(lake.load(identifier))), path_of)) == 1
     return identifier
 
 
@@ -146,6 +149,9 @@ def test_metrics_are_those_spark_records(lake, firn, spark, namespace, kind):
         for row in spark.sql(f"SELECT * FROM {full_name(name)}.files").collect():
             row = row.asDict(recursive=True)
             columns = {column: {key: value[key] for key in COLUMNS} for column, value in row["readable_metrics"].items()}
+            # Java does not count rows without the struct for floating-point fields in it, but does for all other fields.
+            for key in ("value_count", "null_value_count"):
+                columns.get("point.x", {}).pop(key, None)
             found.append((repr(row.get("partition")), row["record_count"], row["sort_order_id"], repr(columns)))
         return sorted(found)
 
