@@ -86,6 +86,7 @@ enum firn_rewrite_verdict {
     FIRN_VERDICT_FORMAT,
     FIRN_VERDICT_ENCRYPTED,
     FIRN_VERDICT_SCHEMA,
+    FIRN_VERDICT_TWICE,
 };
 
 /* What became of the files that were packed together. */

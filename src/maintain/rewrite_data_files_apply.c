@@ -407,6 +407,7 @@ static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
         { FIRN_VERDICT_FORMAT, "they are not Parquet" },
         { FIRN_VERDICT_ENCRYPTED, "they have key metadata, and firn cannot decrypt" },
         { FIRN_VERDICT_SCHEMA, "firn cannot rewrite files of this schema" },
+        { FIRN_VERDICT_TWICE, "the table has them more than once, so that their rows are read as often" },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(kinds); i++) {
         uint32_t count = 0;

@@ -62,7 +62,29 @@ static enum firn_rewrite_verdict qualify(const struct firn_rewrite_options *opti
     return qualifies_by_deletes(options, scan) ? FIRN_VERDICT_DELETES : FIRN_VERDICT_SIZE_FINE;
 }
 
-static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_scan_file *scan)
+/* Which files are live more than once, one flag each: their rows are read as often, but removing the path removes every
+ * entry of it. Writers that add a file again make such tables, although the format forbids them. */
+static const bool *find_twice(struct firn_op *op, const struct firn_rewrite_plan *plan)
+{
+    struct firn_arena arena; /* of the map, which goes when the flags are set */
+    struct firn_map paths;
+    bool *is_twice = FIRN_NEW_ARRAY(op->arena, bool, plan->file_count);
+    firn_arena_init(&arena);
+    firn_map_init(&paths, &arena);
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        struct firn_text path = data_file(plan, i)->path;
+        const struct firn_map_entry *met = firn_map_find_text(&paths, path);
+        if (met)
+            is_twice[i] = is_twice[met->value.number] = true;
+        else
+            firn_map_put_text(&paths, path)->value.number = i;
+    }
+    firn_arena_done(&arena);
+    return is_twice;
+}
+
+static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_scan_file *scan,
+                                            bool is_twice)
 {
     const struct firn_data_file *file = &scan->entry->file;
     enum firn_rewrite_verdict verdict = qualify(&plan->options, scan);
@@ -70,6 +92,8 @@ static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan
         return verdict;
     if (firn_delete_match_count(&scan->deletes) > 0)
         return FIRN_VERDICT_DELETES;
+    if (is_twice)
+        return FIRN_VERDICT_TWICE;
     if (file->format != FIRN_FILE_PARQUET)
         return FIRN_VERDICT_FORMAT;
     if (file->key_metadata.data)
@@ -102,12 +126,13 @@ static firn_status group_key(struct firn_op *op, const struct firn_rewrite_plan 
 static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_map *partitions)
 {
     struct firn_buffer *key = FIRN_NEW(op->arena, struct firn_buffer);
+    const bool *is_twice = find_twice(op, plan);
     firn_buffer_defer(op->arena, key);
     firn_map_init(partitions, op->arena);
     for (uint32_t i = 0; i < plan->file_count; i++) {
         struct firn_planned_file *file = &plan->files[i];
         file->group = FIRN_NO_GROUP;
-        file->verdict = judge_file(plan, file->scan);
+        file->verdict = judge_file(plan, file->scan, is_twice[i]);
         if (!is_candidate(file->verdict)) {
             plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
             continue;

@@ -68,6 +68,8 @@ static struct firn_text left_alone_reason(struct firn_arena *arena, const struct
         return firn_text_format(arena, "it is %.*s, and firn rewrites Parquet only", FIRN_FMT(data->format_text));
     case FIRN_VERDICT_ENCRYPTED:
         return FIRN_TEXT("it has key metadata, and firn cannot decrypt");
+    case FIRN_VERDICT_TWICE:
+        return FIRN_TEXT("the table has it more than once, which no table may");
     default:
         return plan->schema_problem;
     }

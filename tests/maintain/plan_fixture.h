@@ -19,6 +19,7 @@ struct sim_file {
     uint32_t delete_count;
     enum firn_file_format format;
     bool is_encrypted;
+    bool is_first_again; /* the path of the table's first file */
     bool has_no_offsets;
 };
 
@@ -101,7 +102,7 @@ static inline void sim_entry(struct firn_op *op, const struct sim_file *sim, siz
     entry->snapshot_id = sim->snapshot_id ? sim->snapshot_id : 1;
     entry->sequence_number = entry->file_sequence_number = entry->snapshot_id;
     entry->file = (struct firn_data_file){
-        .path = firn_text_format(op->arena, "memory:/t/data/%zu.parquet", index),
+        .path = firn_text_format(op->arena, "memory:/t/data/%zu.parquet", sim->is_first_again ? 0 : index),
         .format = sim->format,
         .format_text = sim->format == FIRN_FILE_ORC ? FIRN_TEXT("ORC") : FIRN_TEXT("PARQUET"),
         .spec_id = sim->spec_id,
