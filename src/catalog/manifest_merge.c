@@ -1,36 +1,13 @@
-/* Joining small manifests on commit. Reference: procedures.md, 3.5.
+/* Writing the manifests that change: those that lose entries, and small ones that are joined.
+ * Reference: procedures.md, 3.4 and 3.5.
  *
- * Manifests of one spec are packed from the oldest end up to the target size, order kept. The bin with the newest
- * manifest grows until it holds commit.manifest.min-count-to-merge; every other bin of two or more is joined. */
+ * What stays becomes EXISTING with its numbers written out, what goes becomes DELETED by this snapshot, and what was
+ * DELETED before is gone for good (it never comes back to life). Manifests of one spec are packed from the oldest end
+ * up to the target size, order kept. The bin with the newest manifest grows until it holds
+ * commit.manifest.min-count-to-merge; every other bin of two or more is joined. */
 #include "catalog/producer.h"
 
 #include "table/scan.h"
-
-/* Entries this snapshot added or deleted keep their status; other live ones exist; older tombstones go. */
-static firn_status take_entry(struct firn_op *op, struct firn_manifest_output *output,
-                              const struct firn_manifest_entry *entry)
-{
-    struct firn_manifest_entry written = *entry;
-    bool is_own = entry->snapshot_id == output->producer->snapshot_id;
-    if (entry->status == FIRN_ENTRY_DELETED && !is_own)
-        return FIRN_OK;
-    if (entry->status == FIRN_ENTRY_ADDED && !is_own)
-        written.status = FIRN_ENTRY_EXISTING;
-    return firn_manifest_output_add(op, output, &written);
-}
-
-static firn_status take_manifest(struct firn_op *op, struct firn_manifest_output *output,
-                                 const struct firn_manifest_file *row)
-{
-    struct firn_producer *producer = output->producer;
-    struct firn_manifest_read_options options = { 0 };
-    struct firn_manifest manifest;
-    FIRN_TRY(firn_op_check(op));
-    FIRN_TRY(firn_manifest_read(op, producer->table->store, producer->table->metadata, row, options, &manifest));
-    for (uint32_t i = 0; i < manifest.count; i++)
-        FIRN_TRY(take_entry(op, output, &manifest.entries[i]));
-    return FIRN_OK;
-}
 
 /* A stretch of rows, in list order. */
 struct bin {
@@ -38,19 +15,59 @@ struct bin {
     size_t count;
 };
 
-static firn_status join_rows(struct firn_op *op, struct firn_manifest_output *output, const struct bin *bin)
-{
-    for (size_t i = 0; i < bin->count; i++)
-        FIRN_TRY(take_manifest(op, output, &bin->rows[i]));
-    return firn_manifest_output_finish(op, output);
-}
-
 struct join_run {
     struct firn_producer *producer;
+    int64_t sequence_number_min;
     const struct bin *bins;
     struct firn_manifest_rows **results; /* one each */
     struct firn_text_list *begun;        /* one each */
 };
+
+/* Files this very commit adds stay ADDED. */
+static firn_status take_entry(struct firn_op *op, const struct join_run *run, struct firn_manifest_output *output,
+                              const struct firn_manifest_entry *entry, bool may_leave)
+{
+    struct firn_manifest_entry written = *entry;
+    uint32_t index;
+    if (may_leave && firn_entry_leaves(op, run->producer, run->sequence_number_min, entry, &index)) {
+        written.status = FIRN_ENTRY_DELETED;
+        written.snapshot_id = run->producer->snapshot_id;
+    } else if (entry->snapshot_id != run->producer->snapshot_id) {
+        written.status = FIRN_ENTRY_EXISTING;
+    }
+    return firn_manifest_output_add(op, output, &written);
+}
+
+/* The manifest's own memory goes when its entries were written; the output's stays in op->arena. */
+static firn_status take_manifest(struct firn_op *op, const struct join_run *run, struct firn_manifest_output *output,
+                                 const struct firn_manifest_file *row)
+{
+    const struct firn_table *table = run->producer->table;
+    struct firn_manifest_read_options options = { .skip_deleted = true };
+    struct firn_manifest manifest;
+    struct firn_arena arena;
+    struct firn_op reading = *op;
+    bool may_leave = firn_filtered_find(op, run->producer, row, run->sequence_number_min);
+    firn_arena_init(&arena);
+    reading.arena = &arena;
+    firn_status status = firn_manifest_read(&reading, table->store, table->metadata, row, options, &manifest);
+    if (status != FIRN_OK)
+        op->error = reading.error;
+    for (uint32_t i = 0; status == FIRN_OK && i < manifest.count; i++)
+        status = take_entry(op, run, output, &manifest.entries[i], may_leave);
+    firn_arena_done(&arena);
+    return status;
+}
+
+static firn_status join_rows(struct firn_op *op, const struct join_run *run, struct firn_manifest_output *output,
+                             const struct bin *bin)
+{
+    for (size_t i = 0; i < bin->count; i++) {
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(take_manifest(op, run, output, &bin->rows[i]));
+    }
+    return firn_manifest_output_finish(op, output);
+}
 
 static firn_status join_bin(struct firn_op *op, struct firn_op *scratch, struct join_run *run, size_t index)
 {
@@ -63,7 +80,7 @@ static firn_status join_bin(struct firn_op *op, struct firn_op *scratch, struct 
                          FIRN_FMT(bin->rows[0].path), bin->rows[0].spec_id);
     struct firn_manifest_output output;
     firn_manifest_output_init(&output, producer, spec, bin->rows[0].is_deletes);
-    firn_status status = join_rows(scratch, &output, bin);
+    firn_status status = join_rows(scratch, run, &output, bin);
     firn_manifest_output_close(&output);
     for (size_t i = 0; i < output.begun.count; i++)
         FIRN_PUSH(op->arena, &run->begun[index], firn_text_copy(op->arena, output.begun.items[i]));
@@ -85,14 +102,17 @@ static firn_status join_job(struct firn_op *op, void *context, size_t index)
     return status;
 }
 
-/* What a bin's result depends on: the paths of its manifests, and the row ids that the list gives them. */
-static struct firn_text key_of_bin(struct firn_op *op, const struct bin *bin)
+/* What a bin's result depends on: the number that decides which deletes leave, the paths of its manifests, and the row
+ * ids that the list gives them. */
+static struct firn_text key_of_bin(struct firn_op *op, const struct bin *bin, int64_t sequence_number_min)
 {
-    size_t len = 0;
+    struct firn_text number =
+        firn_text_format(op->arena, "%" PRId64 "\n", bin->rows[0].is_deletes ? sequence_number_min : 0);
+    size_t len = number.len;
     for (size_t i = 0; i < bin->count; i++)
         len += sizeof bin->rows[i].first_row_id + bin->rows[i].path.len + 1;
     char *key = firn_arena_alloc(op->arena, len);
-    char *at = key;
+    char *at = mempcpy(key, number.data, number.len);
     for (size_t i = 0; i < bin->count; i++) {
         at = mempcpy(at, &bin->rows[i].first_row_id, sizeof bin->rows[i].first_row_id);
         at = mempcpy(at, bin->rows[i].path.data, bin->rows[i].path.len);
@@ -107,13 +127,14 @@ struct bin_list {
 };
 
 /* Joins what earlier attempts have not, and keeps the results. */
-static firn_status join_missing(struct firn_op *op, struct firn_producer *producer, const struct bin_list *bins)
+static firn_status join_missing(struct firn_op *op, struct firn_producer *producer, const struct bin_list *bins,
+                                int64_t sequence_number_min)
 {
     struct bin *missing = FIRN_NEW_ARRAY(op->arena, struct bin, bins->count);
-    struct join_run run = { .producer = producer, .bins = missing };
+    struct join_run run = { .producer = producer, .bins = missing, .sequence_number_min = sequence_number_min };
     size_t count = 0;
     for (size_t i = 0; i < bins->count; i++)
-        if (!firn_map_find_text(&producer->merged, key_of_bin(op, &bins->items[i])))
+        if (!firn_map_find_text(&producer->merged, key_of_bin(op, &bins->items[i], sequence_number_min)))
             missing[count++] = bins->items[i];
     run.results = FIRN_NEW_ARRAY(op->arena, struct firn_manifest_rows *, count);
     run.begun = FIRN_NEW_ARRAY(op->arena, struct firn_text_list, count);
@@ -123,7 +144,8 @@ static firn_status join_missing(struct firn_op *op, struct firn_producer *produc
             FIRN_PUSH(op->arena, &producer->manifests_begun, run.begun[i].items[k]);
     FIRN_TRY(status);
     for (size_t i = 0; i < count; i++)
-        firn_map_put_text(&producer->merged, key_of_bin(op, &missing[i]))->value.pointer = run.results[i];
+        firn_map_put_text(&producer->merged, key_of_bin(op, &missing[i], sequence_number_min))->value.pointer =
+            run.results[i];
     return FIRN_OK;
 }
 
@@ -138,6 +160,15 @@ static size_t last_bin_length(const struct firn_manifest_file *rows, size_t coun
         length++;
     }
     return length;
+}
+
+/* Every row alone. */
+static void pack_singly(struct firn_op *op, struct bin whole, struct bin_list *bins)
+{
+    for (size_t i = 0; i < whole.count; i++) {
+        struct bin alone = { whole.rows + i, 1 };
+        FIRN_PUSH(op->arena, bins, alone);
+    }
 }
 
 /* Packs the rows of one spec; bins come out newest first. `has_newest` tells that the first row is the list's newest.
@@ -159,10 +190,7 @@ static void pack_spec(struct firn_op *op, const struct firn_producer *producer, 
             FIRN_PUSH(op->arena, kept, bin);
             continue;
         }
-        for (size_t k = 0; k < bin.count; k++) {
-            struct bin alone = { bin.rows + k, 1 };
-            FIRN_PUSH(op->arena, kept, alone);
-        }
+        pack_singly(op, bin, kept);
     }
 }
 
@@ -201,27 +229,36 @@ static int64_t count_of_others(const struct firn_producer *producer, const struc
     return count;
 }
 
-firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer, struct firn_manifest_rows *rows,
-                                 int64_t *replaced)
+/* One row that loses nothing stays as it is. */
+static bool must_write(struct firn_op *op, const struct firn_producer *producer, const struct bin *bin,
+                       int64_t sequence_number_min)
 {
-    if (!producer->merges || rows->count < 2)
-        return FIRN_OK;
+    return bin->count > 1 || firn_filtered_find(op, producer, bin->rows, sequence_number_min);
+}
+
+firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer, struct firn_manifest_rows *rows,
+                                 int64_t sequence_number_min, int64_t *replaced)
+{
     struct bin_list bins = { 0 };
-    struct bin_list joined = { 0 };
+    struct bin_list written = { 0 };
     struct firn_manifest_rows merged = { 0 };
-    pack(op, producer, rows, &bins);
+    if (producer->merges)
+        pack(op, producer, rows, &bins);
+    else
+        pack_singly(op, (struct bin){ rows->items, rows->count }, &bins);
     for (size_t i = 0; i < bins.count; i++)
-        if (bins.items[i].count > 1)
-            FIRN_PUSH(op->arena, &joined, bins.items[i]);
-    FIRN_TRY(join_missing(op, producer, &joined));
+        if (must_write(op, producer, &bins.items[i], sequence_number_min))
+            FIRN_PUSH(op->arena, &written, bins.items[i]);
+    FIRN_TRY(join_missing(op, producer, &written, sequence_number_min));
     for (size_t i = 0; i < bins.count; i++) {
         const struct bin *bin = &bins.items[i];
-        struct firn_manifest_rows single = { (struct firn_manifest_file *)(uintptr_t)bin->rows, 1, 1 };
-        const struct firn_manifest_rows *result = &single;
-        if (bin->count > 1) {
-            result = firn_map_find_text(&producer->merged, key_of_bin(op, bin))->value.pointer;
-            *replaced += count_of_others(producer, bin);
+        if (!must_write(op, producer, bin, sequence_number_min)) {
+            FIRN_PUSH(op->arena, &merged, bin->rows[0]);
+            continue;
         }
+        const struct firn_manifest_rows *result =
+            firn_map_find_text(&producer->merged, key_of_bin(op, bin, sequence_number_min))->value.pointer;
+        *replaced += count_of_others(producer, bin);
         for (size_t k = 0; k < result->count; k++)
             FIRN_PUSH(op->arena, &merged, result->items[k]);
     }

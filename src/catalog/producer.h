@@ -74,7 +74,7 @@ struct firn_manifest_file firn_manifest_row_copy(struct firn_arena *arena, const
 /* Writes the change's own files, once for all attempts. */
 FIRN_CHECKED firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer *producer);
 
-/* manifest_filter.c: removing entries. */
+/* manifest_filter.c: finding the entries that leave. */
 
 /* An entry that a manifest lost. */
 struct firn_lost_entry {
@@ -82,23 +82,28 @@ struct firn_lost_entry {
     uint32_t removed_index; /* in change->removed or removed_deletes; FIRN_NOT_ASKED_FOR */
 };
 #define FIRN_NOT_ASKED_FOR UINT32_MAX
-/* What filtering made of one manifest. */
+/* What is known of one manifest's live entries. */
 struct firn_filtered {
-    bool is_rewritten;
-    struct firn_manifest_rows rows; /* what took its place, if rewritten */
     struct firn_lost_entry *lost;
     uint32_t lost_count;
+    int64_t min_sequence_number; /* of the entries that stay; FIRN_ABSENT: none stay */
 };
 struct firn_filtered_list {
     const struct firn_filtered **items;
     size_t count, capacity;
 };
-/* Replaces `rows` (all of one content) by what is left: rewritten where entries leave, dropped where nothing is live.
- * The rewritten ones are added to `filtered`. Delete files with 0 < sequence number < `sequence_number_min` leave too.
- */
+/* Looks for the entries that leave. Drops from `rows` (all of one content) the manifests without live entries, corrects
+ * the min_sequence_number of those that lose some, and adds these to `filtered`. Delete files with
+ * 0 < sequence number < `sequence_number_min` leave without being asked. Writes nothing. */
 FIRN_CHECKED firn_status firn_manifests_filter(struct firn_op *op, struct firn_producer *producer,
                                                struct firn_manifest_rows *rows, int64_t sequence_number_min,
                                                struct firn_filtered_list *filtered);
+/* What filtering found in a manifest that loses entries; NULL for the others. */
+const struct firn_filtered *firn_filtered_find(struct firn_op *op, const struct firn_producer *producer,
+                                               const struct firn_manifest_file *row, int64_t sequence_number_min);
+/* Whether a live entry leaves; `index` tells which removal of the change asked for it, or FIRN_NOT_ASKED_FOR. */
+bool firn_entry_leaves(struct firn_op *op, const struct firn_producer *producer, int64_t sequence_number_min,
+                       const struct firn_manifest_entry *entry, uint32_t *index);
 /* The key of a delete file: path, content offset, content size. */
 struct firn_text firn_delete_file_key(struct firn_arena *arena, const struct firn_data_file *file);
 /* Whether a manifest may have live entries. */
@@ -109,9 +114,12 @@ FIRN_CHECKED firn_status firn_removed_partitions_collect(struct firn_op *op, str
 bool firn_manifest_may_hold_removed(struct firn_op *op, const struct firn_producer *producer,
                                     const struct firn_manifest_file *row);
 
-/* manifest_merge.c: joining small manifests. */
+/* manifest_merge.c: writing the manifests that change. Replaces `rows` (all of one content, filtered) by what the new
+ * list holds: manifests that lose entries are written anew, small ones are joined. `*replaced` grows by the number of
+ * the head's manifests that were rewritten. */
 FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer,
-                                              struct firn_manifest_rows *rows, int64_t *replaced);
+                                              struct firn_manifest_rows *rows, int64_t sequence_number_min,
+                                              int64_t *replaced);
 
 /* conflict.c: what others committed since the change was planned. `rows` are the head's manifests. Sets is_final. */
 FIRN_CHECKED firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *producer,

@@ -162,11 +162,10 @@ static firn_status build_manifests(struct firn_op *op, struct firn_producer *pro
     FIRN_TRY(count_added(op, producer, attempt, change->added, change->added_count));
     FIRN_TRY(count_added(op, producer, attempt, change->added_deletes, change->added_delete_count));
     FIRN_TRY(fail_finally(producer, check_no_rows_appear(op, producer, attempt)));
-    attempt->summary.manifests_replaced = (int64_t)attempt->filtered.count;
     push_front(op, &producer->added, &attempt->data);
     push_front(op, &producer->added_deletes, &attempt->deletes);
-    FIRN_TRY(firn_manifests_merge(op, producer, &attempt->data, &attempt->summary.manifests_replaced));
-    return firn_manifests_merge(op, producer, &attempt->deletes, &attempt->summary.manifests_replaced);
+    FIRN_TRY(firn_manifests_merge(op, producer, &attempt->data, 0, &attempt->summary.manifests_replaced));
+    return firn_manifests_merge(op, producer, &attempt->deletes, lowest, &attempt->summary.manifests_replaced);
 }
 
 static void count_manifests(const struct firn_producer *producer, struct firn_attempt *attempt)
