@@ -64,12 +64,13 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_metadata *metadata = run->context->metadata;
     const struct firn_schema *schema = firn_metadata_current_schema(metadata);
+    const struct firn_sort_order *order = firn_metadata_sort_order(metadata, metadata->default_sort_order_id);
     bool lineage = metadata->format_version >= 3;
     if (lineage && !run->group->input_sequence_numbers)
         return firn_fail(op, FIRN_USAGE, "a group of a format version 3 table needs its inputs' sequence numbers");
     FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
     FIRN_TRY(firn_write_options_new(op, metadata, &run->schema, &run->options));
-    FIRN_TRY(firn_metrics_config_new(op, metadata, schema, NULL, &run->metrics));
+    FIRN_TRY(firn_metrics_config_new(op, metadata, schema, order, &run->metrics));
     run->ids.schemas = firn_metadata_schemas_by_age(op, metadata);
     run->ids.schema_count = metadata->schema_count;
     FIRN_TRY(find_mapping(op, run));

@@ -269,6 +269,7 @@ struct fixture_table {
     int current_schema;
     const char *specs;      /* JSON objects, comma-separated; NULL: unpartitioned, id 0 */
     const char *properties; /* members of the object; NULL: none */
+    const char *sort_order; /* JSON object, id 1; NULL: unsorted */
 };
 
 static inline struct firn_metadata *fixture_metadata(struct firn_op *op, const struct fixture_table *table)
@@ -279,10 +280,12 @@ static inline struct firn_metadata *fixture_metadata(struct firn_op *op, const s
         "{\"format-version\":%d,\"table-uuid\":\"9c12d441-03fe-4693-9a96-a0705ddf69c1\",\"location\":\"mem:/t\","
         "\"last-sequence-number\":9,\"last-updated-ms\":1,\"last-column-id\":100,\"schemas\":[%s],"
         "\"current-schema-id\":%d,\"partition-specs\":[%s],\"default-spec-id\":0,\"last-partition-id\":1010,"
-        "\"sort-orders\":[{\"order-id\":0,\"fields\":[]}],\"default-sort-order-id\":0,\"properties\":{%s},"
+        "\"sort-orders\":[%s],\"default-sort-order-id\":%d,\"properties\":{%s},"
         "\"snapshots\":[],\"next-row-id\":1000}",
         table->version, table->schemas, table->current_schema,
-        table->specs ? table->specs : "{\"spec-id\":0,\"fields\":[]}", table->properties ? table->properties : "");
+        table->specs ? table->specs : "{\"spec-id\":0,\"fields\":[]}",
+        table->sort_order ? table->sort_order : "{\"order-id\":0,\"fields\":[]}", table->sort_order != NULL,
+        table->properties ? table->properties : "");
     CHECK_OK(op, firn_metadata_parse(op, json, &metadata));
     return metadata;
 }

@@ -146,6 +146,29 @@ static void metrics_and_places_are_recorded(void **state)
     firn_store_close(test.store);
 }
 
+/* As the reference has it: the columns of the table's sort order keep bounds where the default leaves them out. */
+static void sorted_columns_keep_their_bounds(void **state)
+{
+    struct group_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    struct firn_bytes bound;
+    static const char *const columns[] = { "5 -7 9", "a b c", "0.1 0.3 0.0" };
+    test_begin(&test, op, FLAT);
+    add_file(&test, columns, 1, 3, firn_chunk_options_default());
+    struct fixture_run run =
+        run_of(&test, &(struct fixture_table){ .version = 2,
+                                               .schemas = FLAT,
+                                               .properties = "\"write.metadata.metrics.default\": \"counts\"",
+                                               .sort_order = "{\"order-id\":1,\"fields\":[{\"transform\":\"identity\","
+                                                             "\"source-id\":1,\"direction\":\"asc\","
+                                                             "\"null-order\":\"nulls-first\"}]}" });
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    CHECK(firn_bound_map_find(&result.files[0].lower_bounds, 1, &bound), "the sorted column");
+    CHECK(!firn_bound_map_find(&result.files[0].lower_bounds, 2, &bound), "the other one");
+    firn_store_close(test.store);
+}
+
 /* R40: every row group belongs to the one piece that holds its midpoint. */
 static void pieces_smaller_than_a_row_group_lose_nothing(void **state)
 {
@@ -543,6 +566,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(many_files_become_one_in_order),
         TEST(metrics_and_places_are_recorded),
+        TEST(sorted_columns_keep_their_bounds),
         TEST(pieces_smaller_than_a_row_group_lose_nothing),
         TEST(files_without_rows_give_no_file),
         TEST(row_groups_and_files_have_the_size_asked_for),
