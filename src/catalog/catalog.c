@@ -153,6 +153,9 @@ firn_status firn_table_refresh(struct firn_op *op, struct firn_table *table)
     firn_status status = firn_catalog_current(op, table->catalog, table->identifier, &known, &current);
     if (status != FIRN_OK)
         return firn_context(op, status, "table '%.*s'", FIRN_FMT(table->name));
+    if (!firn_text_same_nocase(current.metadata->table_uuid, known.metadata->table_uuid))
+        return firn_fail(op, FIRN_CONFLICT, "table '%.*s' was dropped and another was made in its place",
+                         FIRN_FMT(table->name));
     table->metadata_location = current.location;
     table->metadata = current.metadata;
     return FIRN_OK;

@@ -57,7 +57,7 @@ struct firn_catalog {
  * decide again. UNKNOWN only after the status check (commit.status-check.*) could not settle it. */
 FIRN_CHECKED firn_status firn_catalog_commit(struct firn_op *op, struct firn_table *table, const json_t *requirements,
                                              const json_t *updates);
-/* Loads the table's current metadata again. */
+/* Loads the table's current metadata again. CONFLICT when another table has its name now. */
 FIRN_CHECKED firn_status firn_table_refresh(struct firn_op *op, struct firn_table *table);
 /* Creates a table from schema, spec and properties (all REST JSON; spec and order may be NULL: unpartitioned,
  * unsorted). EXISTS. Format version from the property "format-version", else 2. New tables store

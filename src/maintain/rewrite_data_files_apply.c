@@ -419,6 +419,17 @@ static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
     }
 }
 
+/* The reference sorts what it bin-packs by the table's order. */
+static void warn_of_sort_order(struct firn_op *op, struct apply_run *run)
+{
+    const struct firn_metadata *metadata = run->table->metadata;
+    const struct firn_sort_order *order = firn_metadata_sort_order(metadata, metadata->default_sort_order_id);
+    if (order && order->field_count > 0)
+        warn(op, run,
+             FIRN_TEXT("the table has a sort order, but firn cannot sort yet: rows keep the order they were read in, "
+                       "and the new files are marked as unsorted"));
+}
+
 firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                           const struct firn_rewrite_plan *plan, struct firn_progress *progress,
                                           struct firn_rewrite_data_files_report *out)
@@ -434,6 +445,7 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
         warn(op, &run, FIRN_TEXT("remove-dangling-deletes: firn does not handle delete files yet, none was removed"));
     if (plan->group_count == 0)
         return FIRN_OK;
+    warn_of_sort_order(op, &run);
     if (!table->catalog)
         return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
     begin_progress(plan, progress);

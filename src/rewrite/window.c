@@ -300,8 +300,14 @@ firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window,
     uint64_t offset, len;
     *chunk = &input->footer->row_groups[slice->row_group].chunks[leaf->leaf_index];
     firn_column_chunk_range(*chunk, &offset, &len);
+    if ((*chunk)->is_encrypted)
+        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(leaf->path));
     if ((*chunk)->file_path.len)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' lies in another file", FIRN_FMT(leaf->path));
+    if (len == 0) { /* the offset of nothing was not checked */
+        *bytes = (struct firn_bytes){ 0 };
+        return FIRN_OK;
+    }
     if (!input->object) {
         *bytes = (struct firn_bytes){ input->bytes.data + offset, (size_t)len }; /* the footer was checked against it */
         return FIRN_OK;

@@ -318,6 +318,28 @@ static void retries_follow_the_policy(void **state)
     op->env = firn_env_real();
 }
 
+/* A table dropped and made again is another table: what was planned on the first must not go into the second. */
+static void another_table_in_its_place_is_a_conflict(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_store *store = store_with_table(op, NULL), *other = store_with_table(op, NULL);
+    struct fixture fixture, second;
+    CHECK_OK(op, fixture_open(op, store, WAREHOUSE, &fixture));
+    CHECK_OK(op, fixture_load(op, &fixture));
+    CHECK_OK(op, fixture_open(op, other, WAREHOUSE, &second));
+    CHECK_OK(op, fixture_load(op, &second));
+    CHECK_OK(op, fixture_tag(op, &second, FIRN_TEXT("later"))); /* so that its version is a newer one */
+    struct firn_table table = fixture.table;
+    table.catalog = second.table.catalog;
+    table.store = other;
+    CHECK_STATUS(op, FIRN_CONFLICT, firn_table_refresh(op, &table));
+    CHECK(strstr(op->error.text, "another was made in its place"), "%s", op->error.text);
+    fixture_close(&second);
+    fixture_close(&fixture);
+    firn_store_close(other);
+    firn_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +349,7 @@ int main(void)
         TEST(a_deleted_version_is_not_won),
         TEST(a_version_that_vanishes_is_looked_for_again),
         TEST(retries_follow_the_policy),
+        TEST(another_table_in_its_place_is_a_conflict),
     };
     return cmocka_run_group_tests_name("commit", tests, NULL, NULL);
 }
