@@ -286,8 +286,8 @@ static void exhausted_ids_are_told(void **state)
     static const char *const updates[] = {
         "[{\"action\":\"add-schema\",\"schema\":{\"type\":\"struct\",\"fields\":[]}}]",
         "[{\"action\":\"add-spec\",\"spec\":{\"fields\":[{\"source-id\":1,\"name\":\"x\",\"transform\":\"void\"}]}}]",
-        "[{\"action\":\"add-sort-order\",\"sort-order\":{\"fields\":[{\"source-id\":1,\"transform\":\"identity\","
-        "\"direction\":\"asc\",\"null-order\":\"nulls-first\"}]}}]",
+        ("[{\"action\":\"add-sort-order\",\"sort-order\":{\"fields\":[{\"source-id\":1,\"transform\":\"identity\","
+         "\"direction\":\"asc\",\"null-order\":\"nulls-first\"}]}}]"),
     };
     CHECK_OK(op, firn_metadata_parse(op, firn_text_of(text), &metadata));
     for (size_t i = 0; i < FIRN_COUNT_OF(updates); i++)
