@@ -191,6 +191,8 @@ bool firn_value_same(const struct firn_value *a, const struct firn_value *b)
     return firn_value_compare(a, b) == 0;
 }
 
+/* A varint that is 0 for null and else one more than the length, then the binary form: a million of these take little
+ * more than their values. */
 firn_status firn_value_key(struct firn_op *op, const struct firn_value *value, struct firn_buffer *out)
 {
     struct firn_value canonical = *value;
@@ -198,9 +200,13 @@ firn_status firn_value_key(struct firn_op *op, const struct firn_value *value, s
         canonical.real = (double)NAN;
     uint8_t scratch[FIRN_VALUE_SCRATCH_BYTES];
     struct firn_bytes form = value->is_null ? (struct firn_bytes){ 0 } : firn_value_form(&canonical, scratch);
-    uint8_t head[9] = { !value->is_null };
-    firn_store_le64(head + 1, form.len);
-    FIRN_TRY(firn_buffer_append(op, out, head, sizeof head));
+    uint8_t head[10];
+    size_t head_len = 0;
+    uint64_t number = value->is_null ? 0 : (uint64_t)form.len + 1;
+    for (; number >= 0x80; number >>= 7)
+        head[head_len++] = (uint8_t)(number | 0x80);
+    head[head_len++] = (uint8_t)number;
+    FIRN_TRY(firn_buffer_append(op, out, head, head_len));
     return firn_buffer_append(op, out, form.data, form.len);
 }
 
