@@ -119,9 +119,7 @@ static firn_status add_equality_file(struct firn_op *op, struct firn_deletions *
     if (!entry->value.pointer) {
         struct key_scope *scope = FIRN_NEW(op->arena, struct key_scope);
         scope->kind = deletions->kinds.items[kind_index];
-        firn_buffer_defer(op->arena, &scope->table.bytes);
-        firn_buffer_defer(op->arena, &scope->table.entries);
-        firn_buffer_defer(op->arena, &scope->table.slots);
+        firn_key_table_defer(op->arena, &scope->table);
         entry->value.pointer = scope;
     }
     struct key_scope *scope = entry->value.pointer;
