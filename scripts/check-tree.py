@@ -24,7 +24,7 @@ LAYERS = {
     "catalog": ["base", "format", "store", "table"],
     "rewrite": ["base", "format", "store", "table", "catalog"],
     "maintain": ["base", "format", "store", "table", "catalog", "rewrite"],
-    "cli": ["base", "format", "store", "table", "catalog", "rewrite", "maintain"],
+    "cli": [],
 }
 
 # The library returns errors and text; only the command line prints or ends the process.
