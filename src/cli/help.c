@@ -5,7 +5,8 @@
 
 enum { HELP_COLUMN = 38, HELP_WIDTH = 100 };
 
-/* Prints words of `text` from column `at`, wrapped at HELP_WIDTH with `indent`; an empty line keeps paragraphs apart. */
+/* Prints words of `text` from column `at`, wrapped at HELP_WIDTH with `indent`; an empty line keeps paragraphs apart.
+ */
 static void print_wrapped(FILE *out, const char *text, int at, int indent)
 {
     bool line_start = true;
