@@ -62,13 +62,13 @@ static firn_status add_batch(struct firn_op *op, void *context, const struct fir
 static firn_status read_parquet(struct firn_op *op, const struct firn_position_source *source,
                                 const struct firn_data_file *file, struct collecting *collecting)
 {
-    static struct firn_text path_names[] = { FIRN_TEXT_INIT("file_path") },
-                            position_names[] = { FIRN_TEXT_INIT("pos") };
-    static struct firn_name_mapped mapped[] = {
+    struct firn_text path_names[] = { FIRN_TEXT_INIT("file_path") };
+    struct firn_text position_names[] = { FIRN_TEXT_INIT("pos") };
+    struct firn_name_mapped mapped[] = {
         { .has_id = true, .id = FIRN_FIELD_ID_DELETE_FILE_PATH, .names = path_names, .name_count = 1 },
         { .has_id = true, .id = FIRN_FIELD_ID_DELETE_FILE_POS, .names = position_names, .name_count = 1 },
     };
-    static const struct firn_name_mapping mapping = { mapped, FIRN_COUNT_OF(mapped) };
+    struct firn_name_mapping mapping = { mapped, FIRN_COUNT_OF(mapped) };
     struct firn_field fields[] = {
         { FIRN_FIELD_ID_DELETE_FILE_PATH, .name = path_names[0], .type = { .id = FIRN_TYPE_STRING } },
         { FIRN_FIELD_ID_DELETE_FILE_POS, .name = position_names[0], .type = { .id = FIRN_TYPE_LONG } },

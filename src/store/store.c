@@ -63,10 +63,11 @@ firn_status firn_store_open_driver(struct firn_op *op, const struct firn_store_c
 
 firn_status firn_store_open(struct firn_op *op, const struct firn_store_config *config, struct firn_store **out)
 {
-    static bool relaxed_state; /* its address is the driver's state; see driver.h */
-    bool relaxed = config && config->relaxed;
-    FIRN_TRY(firn_store_open_driver(op, config, &firn_local_driver, relaxed ? &relaxed_state : NULL, out));
-    (*out)->relaxed = relaxed;
+    struct firn_store *store;
+    FIRN_TRY(firn_store_open_driver(op, config, &firn_local_driver, NULL, &store));
+    store->relaxed = config && config->relaxed;
+    store->state = store->relaxed ? store : NULL; /* any state but NULL, see driver.h */
+    *out = store;
     return FIRN_OK;
 }
 

@@ -135,7 +135,7 @@ def test_inspect_each_kind(firn, lake, table):
 def test_demo(firn, tmp_path):
     from pyiceberg.catalog.sql import SqlCatalog
 
-    run = firn("demo", str(tmp_path / "demo"), timeout=300)
+    run = firn("demo", str(tmp_path / "demo"), "--commits", "200", timeout=200)
     assert "firn " in run.out, "the demo names the next command to try"
     database = next((tmp_path / "demo").rglob("*.db"))
     catalog = SqlCatalog("demo", uri=f"sqlite:///{database}")
