@@ -26,6 +26,7 @@ struct key_kind {
 struct key_scope {
     const struct key_kind *kind;
     FIRN_ARRAY(const struct firn_manifest_entry *) files;
+    int64_t sequence_number_max; /* of the files */
     struct firn_key_table table;
 };
 
@@ -123,6 +124,7 @@ static firn_status add_equality_file(struct firn_op *op, struct firn_deletions *
         entry->value.pointer = scope;
     }
     struct key_scope *scope = entry->value.pointer;
+    scope->sequence_number_max = FIRN_MAX(scope->sequence_number_max, del->sequence_number);
     FIRN_PUSH(op->arena, &scope->files, del);
     return FIRN_OK;
 }
@@ -281,19 +283,21 @@ static firn_status merge_list(struct firn_op *op, const struct firn_deletions *d
     return FIRN_OK;
 }
 
-/* The tables of one kind that concern a data file: its partition's and the whole table's. */
+/* The tables of one kind that concern a data file: its partition's and the whole table's, where they have newer keys.
+ */
 static firn_status find_tables(struct firn_op *op, const struct firn_deletions *deletions, uint32_t kind_index,
-                               const struct firn_data_file *file, const struct firn_key_table *tables[2],
+                               const struct firn_manifest_entry *data, const struct firn_key_table *tables[2],
                                uint32_t *count)
 {
     struct firn_buffer key = { 0 };
     firn_status status = FIRN_OK;
     *count = 0;
     for (int global = 0; status == FIRN_OK && global < 2; global++) {
-        status = scope_key(op, kind_index, global ? NULL : file, &key);
+        status = scope_key(op, kind_index, global ? NULL : &data->file, &key);
         const struct firn_map_entry *entry = firn_map_find(&deletions->scopes, firn_buffer_bytes(&key));
-        if (status == FIRN_OK && entry)
-            tables[(*count)++] = &((const struct key_scope *)entry->value.pointer)->table;
+        const struct key_scope *scope = entry ? entry->value.pointer : NULL;
+        if (status == FIRN_OK && scope && scope->sequence_number_max > data->sequence_number)
+            tables[(*count)++] = &scope->table;
     }
     firn_buffer_done(&key);
     return status;
@@ -305,7 +309,7 @@ static firn_status match_keys(struct firn_op *op, const struct firn_deletions *d
     for (uint32_t i = 0; i < deletions->kinds.count; i++) {
         const struct firn_key_table *tables[2];
         uint32_t count;
-        FIRN_TRY(find_tables(op, deletions, i, &data->file, tables, &count));
+        FIRN_TRY(find_tables(op, deletions, i, data, tables, &count));
         if (count > 0)
             FIRN_TRY(firn_key_tables_match(op, &deletions->keys, &deletions->kinds.items[i]->columns, tables, count,
                                            data, out));
