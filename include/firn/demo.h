@@ -14,8 +14,8 @@ struct firn_demo_config {
     int64_t days;          /* partitions the commits are spread over */
 };
 
-/* Creates the table and commits `config->commits` times through the ordinary commit path. `progress` counts files. The
- * same configuration gives the same rows. EXISTS when the table is there already. */
+/* Creates the table and commits `config->commits` times through the ordinary commit path. `progress` counts commits.
+ * The same configuration gives the same rows. EXISTS when the table is there already. */
 FIRN_CHECKED firn_status firn_demo_create(struct firn_op *op, struct firn_pool *pool, struct firn_catalog *catalog,
                                           struct firn_text identifier, const struct firn_demo_config *config,
                                           struct firn_progress *progress, struct firn_table *out);

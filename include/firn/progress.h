@@ -5,7 +5,8 @@
 #include "firn/op.h"
 
 struct firn_progress {
-    const char *what; /* "rewrite-data-files", for people */
+    const char *what;       /* "rewrite-data-files", for people */
+    const char *group_noun; /* what a group is, for people; NULL: "groups" */
     atomic_uint_fast64_t groups_done, groups_total;
     atomic_uint_fast64_t files_done, files_total;
     atomic_uint_fast64_t bytes_done, bytes_total;

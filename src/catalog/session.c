@@ -138,7 +138,7 @@ firn_status firn_session_catalog(struct firn_op *op, struct firn_session *sessio
     const struct firn_catalog_config *config = firn_config_find(session->config.config, name);
     if (!config)
         return fail_no_catalog(op, session->config.config, name);
-    FIRN_TRY(firn_context(op, firn_catalog_open(op, session->store, config, out), "catalog '%.*s'", FIRN_FMT(name)));
+    FIRN_TRY(firn_catalog_open(op, session->store, config, out));
     FIRN_PUSH(&session->arena, &session->catalogs, ((struct opened){ .name = config->name, .catalog = *out }));
     return FIRN_OK;
 }
@@ -177,5 +177,5 @@ firn_status firn_session_table(struct firn_op *op, struct firn_session *session,
                          FIRN_FMT(name));
     struct firn_catalog *catalog;
     FIRN_TRY(firn_session_catalog(op, session, catalog_name, &catalog));
-    return firn_context(op, firn_catalog_load(op, catalog, identifier, out), "table %.*s", FIRN_FMT(name));
+    return firn_catalog_load(op, catalog, identifier, out);
 }

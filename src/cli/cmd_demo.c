@@ -3,6 +3,7 @@
 #include "firn/demo.h"
 #include "firn/rewrite_data_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -27,7 +28,22 @@ static const char filter[] =
     "created_at >= TIMESTAMP '2026-07-03 00:00:00' AND created_at < TIMESTAMP '2026-07-03 06:00:00'";
 static const char table_name[] = "db.txn";
 
-/* The folder's absolute path, made when absent. EXISTS when a demo is in it already. */
+/* EXISTS unless the folder has nothing in it. */
+static firn_status check_empty(struct firn_op *op, struct firn_text folder)
+{
+    DIR *open_folder = opendir(folder.data);
+    if (!open_folder)
+        return firn_fail_errno(op, errno, "cannot open folder %.*s", FIRN_FMT(folder));
+    const struct dirent *entry;
+    do
+        entry = readdir(open_folder);
+    while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+    firn_status status = entry ? firn_fail(op, FIRN_EXISTS, "folder %.*s is not empty", FIRN_FMT(folder)) : FIRN_OK;
+    closedir(open_folder);
+    return status == FIRN_OK ? status : firn_hint(op, status, "name a new folder, or remove an older demo first");
+}
+
+/* The folder's absolute path, made when absent. EXISTS when there is something in it. */
 static firn_status prepare_folder(struct firn_op *op, struct firn_text folder, struct firn_text *out)
 {
     struct firn_text path = firn_text_copy(op->arena, folder.len ? folder : FIRN_TEXT("firn-demo"));
@@ -38,12 +54,7 @@ static firn_status prepare_folder(struct firn_op *op, struct firn_text folder, s
         return firn_fail_errno(op, errno, "folder %.*s", FIRN_FMT(path));
     *out = firn_text_copy(op->arena, firn_text_of(absolute));
     free(absolute);
-    struct stat stat_of;
-    struct firn_text database = firn_text_format(op->arena, "%.*s/catalog.db", FIRN_FMT(*out));
-    if (stat(database.data, &stat_of) != 0)
-        return FIRN_OK;
-    firn_status status = firn_fail(op, FIRN_EXISTS, "%.*s holds a demo already", FIRN_FMT(*out));
-    return firn_hint(op, status, "remove that folder, or name another");
+    return check_empty(op, *out);
 }
 
 static firn_status configure(struct firn_op *op, struct cli *cli, struct firn_text folder)
@@ -167,9 +178,13 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         return print_json(op, cli, &before, &after);
     fputc('\n', cli->out);
     print_costs(op, cli, &before, &after);
-    fprintf(cli->out, "\ncompacted in %.*s: %" PRId64 " files became %" PRId64 ", every column's content verified\n",
-            FIRN_FMT(cli_duration_text(op->arena, report.elapsed_ms)), report.rewritten_data_files_count,
-            report.added_data_files_count);
+    if (report.rewritten_data_files_count == 0)
+        fputs("\nso few files that there was nothing to compact\n", cli->out);
+    else
+        fprintf(cli->out,
+                "\ncompacted in %.*s: %" PRId64 " files became %" PRId64 ", every column's content verified\n",
+                FIRN_FMT(cli_duration_text(op->arena, report.elapsed_ms)), report.rewritten_data_files_count,
+                report.added_data_files_count);
     print_next(cli, folder);
     return FIRN_OK;
 }

@@ -11,8 +11,8 @@ struct describe_args {
 static const struct cli_option options[] = {
     { "table", CLI_POSITIONAL, offsetof(struct describe_args, table), "TABLE", NULL, NULL, 0, 0, true,
       "Table to describe" },
-    { "snapshot-id", CLI_NUMBER, offsetof(struct describe_args, snapshot_id), "ID", "-1", NULL, -1, INT64_MAX, false,
-      "Count the files of this snapshot instead of the current one" },
+    { "snapshot-id", CLI_NUMBER, offsetof(struct describe_args, snapshot_id), "ID", NULL, NULL, INT64_MIN, INT64_MAX,
+      false, "Count the files of this snapshot instead of the current one" },
     { "count", CLI_FLAG, offsetof(struct describe_args, count), NULL, NULL, NULL, 0, 0, false,
       "Decode the data files, apply their deletes and count the rows" },
     { 0 },
@@ -24,7 +24,8 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_table table;
     json_t *json;
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
-    struct firn_describe_options what = { .snapshot_id = args->snapshot_id, .count = args->count };
+    struct firn_describe_options what = { .snapshot_id = args->snapshot_id ? args->snapshot_id : -1 /* not given */,
+                                          .count = args->count };
     firn_status status = firn_table_describe(op, firn_session_pool(cli->session), &table, what, &json);
     FIRN_TRY(firn_context(op, status, "table %.*s", FIRN_FMT(table.name)));
     if (cli_wants_json(cli))

@@ -13,9 +13,10 @@ struct rewrite_args {
 
 static const struct cli_option options[] = {
     { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true, "Table whose data files are rewritten" },
-    { "strategy", CLI_TEXT, ARG(strategy), "NAME", NULL, NULL, 0, 0, false, "binpack (the default) or sort" },
+    { "strategy", CLI_TEXT, ARG(strategy), "NAME", NULL, NULL, 0, 0, false,
+      "binpack (the default); sort is not there yet" },
     { "sort-order", CLI_TEXT, ARG(sort_order), "ORDER", NULL, NULL, 0, 0, false,
-      "Order for the sort strategy: 'a ASC NULLS LAST, b', 'zorder(a, b)'" },
+      "Order for the sort strategy, which is not there yet" },
     { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
       "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" },
     { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
@@ -194,7 +195,12 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    FIRN_TRY(print_report(op, cli, &report));
+    firn_status printed = print_report(op, cli, &report);
+    if (printed == FIRN_OK)
+        printed = cli_flush(op, cli);
+    if (printed != FIRN_OK && report.snapshot_id >= 0)
+        return firn_hint(op, printed, "the table was rewritten all the same: snapshot %" PRId64, report.snapshot_id);
+    FIRN_TRY(printed);
     return status;
 }
 

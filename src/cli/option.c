@@ -121,6 +121,9 @@ static firn_status set_number(struct firn_op *op, const struct cli_option *optio
     bool good = option->kind == CLI_BYTES ? cli_parse_bytes(value, out) : firn_text_to_i64(value, out);
     if (!good)
         return bad_value(op, option, value, option->kind == CLI_BYTES ? "a size such as 512M" : "a whole number");
+    if (option->kind == CLI_BYTES && *out < option->min)
+        return firn_fail(op, FIRN_USAGE, "--%s: %.*s is less than %.*s", option->name, FIRN_FMT(value),
+                         FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)option->min)));
     if (*out < option->min || *out > option->max)
         return firn_fail(op, FIRN_USAGE, "--%s: %" PRId64 " is not between %" PRId64 " and %" PRId64, option->name,
                          *out, option->min, option->max);

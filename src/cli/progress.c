@@ -21,7 +21,8 @@ static struct firn_text describe_counts(struct firn_arena *arena, struct firn_pr
         const char *noun;
         uint64_t done, total;
     } parts[] = {
-        { "groups", atomic_load(&progress->groups_done), atomic_load(&progress->groups_total) },
+        { progress->group_noun ? progress->group_noun : "groups", atomic_load(&progress->groups_done),
+          atomic_load(&progress->groups_total) },
         { "files", atomic_load(&progress->files_done), atomic_load(&progress->files_total) },
     };
     struct firn_text text = FIRN_TEXT("");
@@ -35,12 +36,12 @@ static struct firn_text describe_counts(struct firn_arena *arena, struct firn_pr
     return text;
 }
 
-/* Done and wanted, in bytes where the work is counted in bytes, else in files. */
+/* Done and wanted, in bytes where the work is counted in bytes, else in groups. */
 static void measure(struct firn_progress *progress, double *done, double *total)
 {
     bool in_bytes = atomic_load(&progress->bytes_total) > 0;
-    *done = (double)atomic_load(in_bytes ? &progress->bytes_done : &progress->files_done);
-    *total = (double)atomic_load(in_bytes ? &progress->bytes_total : &progress->files_total);
+    *done = (double)atomic_load(in_bytes ? &progress->bytes_done : &progress->groups_done);
+    *total = (double)atomic_load(in_bytes ? &progress->bytes_total : &progress->groups_total);
 }
 
 /* "12 of 40 groups, 1,204 of 4,000 files, 210.0 MiB of 700.0 MiB, 80.1 MiB/s, 6.1 s left" */

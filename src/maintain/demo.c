@@ -111,7 +111,7 @@ static firn_status fill_table(struct firn_op *op, struct firn_pool *pool, struct
         status = firn_op_check(op);
         if (status == FIRN_OK)
             status = firn_context(op, commit_once(op, pool, demo, i), "commit %" PRId64, i + 1);
-        firn_progress_tick(op, progress, 1, 0);
+        firn_progress_group(op, progress);
     }
     op->arena = outer;
     firn_arena_done(&turns[0]);
@@ -127,8 +127,10 @@ firn_status firn_demo_create(struct firn_op *op, struct firn_pool *pool, struct 
     struct demo demo = { .config = config };
     FIRN_TRY(create_table(op, catalog, identifier, out));
     demo.table = *out;
-    if (progress)
-        atomic_store(&progress->files_total, (uint64_t)config->commits);
+    if (progress) {
+        progress->group_noun = "commits";
+        atomic_store(&progress->groups_total, (uint64_t)config->commits);
+    }
     firn_status status = firn_append_init(op, &demo.append, out->metadata, out->store);
     if (status == FIRN_OK)
         status = fill_table(op, pool, &demo, progress);

@@ -430,6 +430,15 @@ static void warn_of_sort_order(struct firn_op *op, struct apply_run *run)
                        "and the new files are marked as unsorted"));
 }
 
+/* The reference writes what write.format.default says. */
+static void warn_of_format(struct firn_op *op, struct apply_run *run)
+{
+    struct firn_text format = firn_property_text(run->table->metadata, "write.format.default", FIRN_TEXT("parquet"));
+    if (!firn_text_same_nocase(format, FIRN_TEXT("parquet")))
+        warn(op, run,
+             firn_text_format(op->arena, "write.format.default is %.*s, but firn writes Parquet", FIRN_FMT(format)));
+}
+
 firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                           const struct firn_rewrite_plan *plan, struct firn_progress *progress,
                                           struct firn_rewrite_data_files_report *out)
@@ -446,6 +455,7 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
     if (plan->group_count == 0)
         return FIRN_OK;
     warn_of_sort_order(op, &run);
+    warn_of_format(op, &run);
     if (!table->catalog)
         return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
     begin_progress(plan, progress);

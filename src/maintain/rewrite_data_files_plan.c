@@ -2,6 +2,9 @@
  * Reference: procedures.md, 2.1 to 2.5. */
 #include "maintain/rewrite_data_files.h"
 
+#include "catalog/catalog.h"
+#include "table/manifest_codec.h"
+
 /* Head of the branch. An empty table has none, whatever branch is named. */
 static firn_status find_head(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text branch,
                              const struct firn_snapshot **out)
@@ -29,6 +32,17 @@ static firn_status note_schema_problem(struct firn_op *op, const struct firn_met
     }
     op->error = trial.error;
     return status;
+}
+
+/* What a run would fail with after all the work is told before it. */
+static firn_status check_properties(struct firn_op *op, const struct firn_metadata *metadata)
+{
+    struct firn_avro_writer_config manifests;
+    bool gzip;
+    struct firn_text codec = firn_property_text(metadata, "write.manifest.compression-codec", FIRN_TEXT(""));
+    FIRN_TRY(firn_rewrite_settings_check(op, metadata));
+    FIRN_TRY(firn_metadata_wants_gzip(op, metadata, &gzip));
+    return firn_manifest_codec(op, codec, FIRN_CODEC_LEVEL_DEFAULT, &manifests);
 }
 
 static firn_status resolve_spec_types(struct firn_op *op, struct firn_rewrite_plan *plan)
@@ -76,6 +90,8 @@ static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct 
     struct firn_rewrite_history history;
     FIRN_TRY(resolve_spec_types(op, plan));
     FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
+    if (plan->schema_problem.len == 0)
+        FIRN_TRY(check_properties(op, plan->metadata));
     FIRN_TRY(scan_files(op, pool, store, where, plan));
     plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
     plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);

@@ -27,6 +27,14 @@ static uint32_t bins_at_once(const struct firn_group_run *run)
     return (uint32_t)FIRN_MAX(FIRN_MIN(fit, run->group->bin_count), 1);
 }
 
+firn_status firn_rewrite_settings_check(struct firn_op *op, const struct firn_metadata *metadata)
+{
+    struct firn_output_schema schema;
+    struct firn_write_options options;
+    FIRN_TRY(firn_output_schema_new(op, firn_metadata_current_schema(metadata), false, &schema));
+    return firn_write_options_new(op, metadata, &schema, &options);
+}
+
 /* A bin's memory: shares for input, the largest one for the row group being encoded, the rest for pages in work. */
 static void share_memory(struct firn_group_run *run)
 {

@@ -79,6 +79,9 @@ FIRN_CHECKED firn_status firn_rewrite_group_execute(struct firn_op *op, const st
 void firn_rewrite_result_discard(struct firn_op *op, struct firn_store *store,
                                  const struct firn_rewrite_result *result);
 
+/* Whether the table's write properties make sense for the files of its current schema: what an execution would fail
+ * with. USAGE. */
+FIRN_CHECKED firn_status firn_rewrite_settings_check(struct firn_op *op, const struct firn_metadata *metadata);
 /* Whether firn can rewrite files of this schema at all (variant, geometry, ...); UNSUPPORTED with the reason. */
 FIRN_CHECKED firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_schema *schema);
 
