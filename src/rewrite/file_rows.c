@@ -116,8 +116,8 @@ static firn_status check_complete(struct firn_op *op, const struct reading *read
         const struct firn_output_leaf *leaf = &reading->run.schema.leaves[i];
         if (!firn_row_slice_plan(&reading->window.slices.items[0], i)->has_values &&
             !is_identity_source(spec, leaf->field->id))
-            return firn_fail(op, FIRN_CORRUPT, "file %.*s lacks the column '%.*s' (field id %d)", FIRN_FMT(file->path),
-                             FIRN_FMT(leaf->name), leaf->field->id);
+            return firn_fail(op, FIRN_CORRUPT, "the file lacks the column '%.*s' (field id %d)", FIRN_FMT(leaf->name),
+                             leaf->field->id);
     }
     return FIRN_OK;
 }
