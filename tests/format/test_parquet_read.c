@@ -291,6 +291,27 @@ static void refuses_lying_headers(void **state)
                  decode_page(op, leaf, FIRN_CODEC_NONE, header, BYTES(2, 0, 0, 0, 9 << 1, 1, 0, 9 << 1, 0), 9));
 }
 
+/* A repeated column: a list cannot go on behind a slot that says it has no element, nor with such a slot. */
+static void refuses_contradicting_levels(void **state)
+{
+    struct firn_op *op = test_op(state);
+    const struct firn_parquet_node *leaf = make_leaf(op, FIRN_PARQUET_BOOLEAN, FIRN_REPEATED);
+    struct firn_page_header header = {
+        .type = FIRN_PAGE_DATA,
+        .value_count = 2,
+        .encoding = FIRN_ENCODING_PLAIN,
+        .def_encoding = FIRN_ENCODING_RLE,
+        .rep_encoding = FIRN_ENCODING_RLE,
+    };
+    for (uint8_t defs = 0; defs < 4; defs++) { /* definition levels of two slots of one list */
+        struct firn_bytes body = BYTES(4, 0, 0, 0, 2, 0, 2, 1, 4, 0, 0, 0, 2, defs >> 1, 2, defs & 1, 3);
+        header.uncompressed_bytes = (int32_t)body.len;
+        firn_status status = decode_page(op, leaf, FIRN_CODEC_NONE, header, body, 1);
+        CHECK(status == (defs == 3 ? FIRN_OK : FIRN_CORRUPT), "levels %u: %s", defs, op->error.text);
+        CHECK(defs == 3 || strstr(op->error.text, "column 'c', page 1"), "%s", op->error.text);
+    }
+}
+
 enum { ROWS = 40 };
 
 /* Forty rows of numbers and words with nulls between, encoded. */
@@ -436,6 +457,7 @@ int main(void)
         TEST(takes_dictionary_offset_0_for_none),
         TEST(reads_v2_pages_of_nulls),
         TEST(refuses_lying_headers),
+        TEST(refuses_contradicting_levels),
         TEST(survives_one_wrong_byte),
         TEST(refuses_every_prefix),
     };

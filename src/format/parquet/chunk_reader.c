@@ -23,6 +23,8 @@ struct firn_chunk_reader {
     int64_t row_count; /* of the row group */
     int64_t rows_seen;
     int64_t slots_seen;
+    uint8_t least_def[UINT8_MAX + 1]; /* by repetition level: the definition level of an element of that list */
+    uint8_t last_def;                 /* of the last slot of the page before */
 
     struct firn_buffer page; /* of the current page: its decompressed body, */
     struct firn_buffer rep, def, indices;
@@ -41,6 +43,13 @@ struct content {
     struct firn_bytes values;
 };
 
+static void find_least_def(struct firn_chunk_reader *reader)
+{
+    for (const struct firn_parquet_node *node = reader->leaf; node; node = node->parent)
+        if (node->repetition == FIRN_REPEATED)
+            reader->least_def[node->rep_max] = node->def_max;
+}
+
 firn_status firn_chunk_reader_open(struct firn_op *op, const struct firn_parquet_node *leaf,
                                    const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
                                    struct firn_chunk_reader_options options, struct firn_chunk_reader **out)
@@ -57,6 +66,7 @@ firn_status firn_chunk_reader_open(struct firn_op *op, const struct firn_parquet
     reader->chunk = chunk;
     reader->options = options;
     reader->row_count = row_count;
+    find_least_def(reader);
     reader->pages = firn_cursor_of(bytes);
     reader->values = (struct firn_value_decoder){ .type = leaf->type, .type_length = leaf->type_length };
     reader->dictionary_values = reader->values;
@@ -225,6 +235,26 @@ static firn_status decode_values(struct firn_op *op, struct firn_chunk_reader *r
     return FIRN_OK;
 }
 
+/* A slot that continues a list is an element of it, as the slot before is: both are defined at least that far. */
+static firn_status check_levels(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_vector *vector)
+{
+    if (vector->rep_max == 0 || vector->slot_count == 0)
+        return FIRN_OK;
+    const uint8_t *rep = vector->rep, *def = vector->def;
+    uint8_t before = reader->last_def;
+    reader->last_def = def ? def[vector->slot_count - 1] : vector->def_max;
+    if (before < reader->least_def[rep[0]])
+        return firn_fail(op, FIRN_CORRUPT, "page continues a list that has no element");
+    bool wrong = false;
+    for (uint32_t i = 0; def && i < vector->slot_count; i++) {
+        wrong |= FIRN_MIN(before, def[i]) < reader->least_def[rep[i]];
+        before = def[i];
+    }
+    if (wrong)
+        return firn_fail(op, FIRN_CORRUPT, "levels contradict each other: a list goes on without an element");
+    return FIRN_OK;
+}
+
 /* Keeps count, so that no page decodes more than the chunk announces. */
 static firn_status count_page(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_vector *vector)
 {
@@ -261,6 +291,7 @@ static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reade
     };
     FIRN_TRY(decode_levels(op, reader, &content, out));
     FIRN_TRY(count_page(op, reader, out));
+    FIRN_TRY(check_levels(op, reader, out));
     return decode_values(op, reader, page->header.encoding, content.values, out);
 }
 
