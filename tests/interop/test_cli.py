@@ -53,7 +53,7 @@ def test_version(firn):
     (["rewrite-data-files", "TABLE", "--option", "output-spec-id=99"], "99"),
     (["rewrite-data-files", "TABLE", "--strategy", "shuffle"], "shuffle"),
     (["rewrite-data-files", "TABLE", "--where", "nocolumn = 1"], "nocolumn"),
-    (["rewrite-data-files", "TABLE", "--where", "id ="], "id ="),
+    (["rewrite-data-files", "TABLE", "--where", "id ="], "character 5"),
     (["rewrite-data-files", "TABLE", "--where", "id = 'text'"], "text"),
     (["--memory", "lots", "describe", "TABLE"], "lots"),
     (["--output", "xml", "describe", "TABLE"], "xml"),
