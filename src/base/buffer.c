@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define DOUBLED_BYTES_MAX ((size_t)1 << 20)
+
 firn_status firn_budget_take(struct firn_op *op, struct firn_budget *budget, size_t bytes)
 {
     if (!budget || bytes == 0)
@@ -54,16 +56,22 @@ firn_status firn_buffer_resize(struct firn_op *op, struct firn_buffer *buffer, s
     return FIRN_OK;
 }
 
+/* Doubles, but what is large already grows by a quarter: the system moves it cheaply, and the budget pays for all. */
+static size_t grown_capacity(size_t capacity)
+{
+    size_t more = capacity < DOUBLED_BYTES_MAX ? capacity : capacity / 4;
+    return capacity > SIZE_MAX - more ? SIZE_MAX : capacity + more;
+}
+
 firn_status firn_buffer_extend(struct firn_op *op, struct firn_buffer *buffer, size_t len, uint8_t **out)
 {
     size_t need;
     if (!firn_size_add(buffer->len, len, &need))
         return firn_fail(op, FIRN_LIMIT, "a buffer of %zu bytes cannot grow by %zu", buffer->len, len);
     if (need > buffer->capacity) {
-        size_t grown = buffer->capacity > SIZE_MAX / 2 ? need : buffer->capacity * 2;
-        grown = FIRN_MAX(FIRN_MAX(grown, need), 64);
+        size_t grown = FIRN_MAX(FIRN_MAX(grown_capacity(buffer->capacity), need), 64);
         firn_status status = firn_buffer_reserve(op, buffer, grown);
-        if (status != FIRN_OK) /* doubling did not fit: take just what is needed */
+        if (status != FIRN_OK) /* that did not fit: take just what is needed */
             FIRN_TRY(firn_buffer_reserve(op, buffer, need));
     }
     *out = buffer->data + buffer->len;

@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 /* Below this a group works slowly: better fewer of them at a time. */
-#define GROUP_MEMORY_BYTES_MIN (UINT64_C(256) << 20)
+#define GROUP_MEMORY_BYTES_MIN (UINT64_C(384) << 20)
 #define MEMORY_BYTES_DEFAULT   (UINT64_C(1) << 30)
 
 enum { OWN_PROPERTY_COUNT = 3 }; /* beside fingerprints: shape, settings, covers */

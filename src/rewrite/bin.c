@@ -10,10 +10,14 @@
 #include "rewrite/gather.h"
 #include "rewrite/route.h"
 
+#include <math.h>
+
 #define ROUTED_STEP_ROWS_MAX (INT64_C(1) << 20)
 #define NOWHERE              UINT32_MAX
 #define FIRST_STEP_DIVISOR   8  /* before the ratio of output to input is known, steps are small */
 #define TOLERANCE_DIVISOR    16 /* a row group may be this part of its size larger or smaller */
+#define MEMORY_STEP_DIVISOR  8  /* the last part of the encoders' memory is left to what a step takes too much */
+#define MEMORY_RATIO_MAX     8  /* steps that began with empty buffers and took little tell nothing */
 
 enum { PASS_PARTITIONS_MAX = 64 };
 
@@ -31,6 +35,7 @@ struct pass {
     uint32_t *job_order; /* leaves, the dearest first */
 
     double input_done, output_done; /* bytes so far, for the ratio */
+    double memory_ratio;            /* growth of the encoders' buffers by input, the largest of any step */
 
     /* The step: rows of output o are order[starts[o] .. starts[o + 1]), ascending. */
     int64_t step_rows;
@@ -152,12 +157,11 @@ static firn_status take_by_row(struct firn_op *op, void *context, const struct f
     return FIRN_OK;
 }
 
-/* Whether the columns may keep the chunks of the slice that the step ends in. */
-static bool chunks_fit(const struct pass *pass)
+/* Whether all columns may keep what they hold of the slice that the step ends in. */
+static bool slice_fits(const struct pass *pass, const struct firn_column *column)
 {
-    const struct firn_column *column = &pass->columns[0];
     return column->slice >= pass->window.slices.count ||
-           pass->window.slices.items[column->slice].bytes <= pass->run->chunk_bytes;
+           pass->window.slices.items[column->slice].held_bytes <= pass->run->chunk_bytes;
 }
 
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
@@ -166,8 +170,11 @@ static firn_status work_column(struct firn_op *op, void *context, size_t index)
     uint32_t leaf = pass->job_order[index];
     if (pass->by_row)
         memcpy(pass->cursors[leaf], pass->starts, pass->output_count * sizeof *pass->starts);
-    return firn_column_pull(op, &pass->columns[leaf], &pass->window, pass->step_rows,
-                            pass->by_row ? take_by_row : take_whole, pass);
+    FIRN_TRY(firn_column_pull(op, &pass->columns[leaf], &pass->window, pass->step_rows,
+                              pass->by_row ? take_by_row : take_whole, pass));
+    if (!slice_fits(pass, &pass->columns[leaf]))
+        firn_column_suspend(&pass->columns[leaf]);
+    return FIRN_OK;
 }
 
 /* The order of a step's rows by output. */
@@ -222,29 +229,54 @@ static firn_status order_rows(struct firn_op *op, struct pass *pass)
 
 /* Steps. */
 
-/* Rows of the next step: what the row group still takes, by the ratio seen so far. */
-static int64_t plan_step(const struct pass *pass)
-{
-    int64_t rows = firn_window_rows(&pass->window);
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < pass->output_count; i++)
-        least = FIRN_MIN(least, room(pass, &pass->outputs[i]));
-    if (pass->by_row)
-        rows = FIRN_MIN(rows, ROUTED_STEP_ROWS_MAX);
-    double bytes = (double)least / FIRN_MAX(encoded_ratio(pass), 1e-3);
-    if (pass->input_done == 0)
-        bytes /= FIRST_STEP_DIVISOR;
-    else if (!pass->by_row && input_left(pass) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
-        return rows; /* the rest is too little for a row group of its own */
-    return FIRN_MIN(rows, rows_within(&pass->window, bytes));
-}
-
 static double encoded_bytes(const struct pass *pass)
 {
     double bytes = 0;
     for (uint32_t i = 0; i < pass->output_count; i++)
         bytes += (double)firn_output_row_group_bytes(&pass->outputs[i]);
     return bytes;
+}
+
+static uint64_t encoder_memory(const struct pass *pass)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        bytes += firn_output_memory(&pass->outputs[i]);
+    return bytes;
+}
+
+/* Input of a step whose buffers surely fit. They grow fastest at first, so the steepest growth seen is a safe guess. */
+static double memory_room(const struct pass *pass)
+{
+    double most = (double)pass->run->encoder_bytes, used = (double)encoder_memory(pass);
+    return FIRN_MAX(most - used, most / MEMORY_STEP_DIVISOR) /
+           FIRN_MIN(FIRN_MAX(pass->memory_ratio, 1), MEMORY_RATIO_MAX);
+}
+
+/* Encoded size of a step that fills no row group and, where there are several, not too much memory. */
+static double step_room(const struct pass *pass)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < pass->output_count; i++)
+        least = FIRN_MIN(least, room(pass, &pass->outputs[i]));
+    if (!pass->by_row)
+        return (double)least;
+    double most = (double)pass->run->row_group_bytes;
+    return FIRN_MIN((double)least, FIRN_MAX(most - encoded_bytes(pass), most / 4));
+}
+
+/* Rows of the next step: what the row group still takes, by the ratio seen so far. */
+static int64_t plan_step(const struct pass *pass)
+{
+    int64_t rows = firn_window_rows(&pass->window);
+    if (pass->by_row)
+        rows = FIRN_MIN(rows, ROUTED_STEP_ROWS_MAX);
+    double bytes = step_room(pass) / FIRN_MAX(encoded_ratio(pass), 1e-3);
+    if (pass->input_done == 0)
+        bytes /= FIRST_STEP_DIVISOR;
+    else if (!pass->by_row && input_left(pass) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
+        bytes = INFINITY; /* the rest is too little for a row group of its own */
+    return FIRN_MIN(rows, rows_within(&pass->window, FIRN_MIN(bytes, memory_room(pass))));
 }
 
 static firn_status run_step(struct firn_op *op, struct pass *pass)
@@ -257,11 +289,10 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
         FIRN_TRY(order_rows(op, pass));
     else
         pass->outputs[0].row_group_rows += pass->step_rows;
-    double before = encoded_bytes(pass), input = input_bytes_of(&pass->window, pass->step_rows);
+    double memory = (double)encoder_memory(pass), before = encoded_bytes(pass);
+    double input = input_bytes_of(&pass->window, pass->step_rows);
     FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, 0, work_column, pass));
-    if (!chunks_fit(pass))
-        for (uint32_t i = 0; i < leaf_count; i++)
-            firn_column_suspend(&pass->columns[i]);
+    pass->memory_ratio = FIRN_MAX(pass->memory_ratio, ((double)encoder_memory(pass) - memory) / FIRN_MAX(input, 1));
     pass->input_done += input;
     pass->output_done += encoded_bytes(pass) - before;
     firn_window_advance(op, &pass->window, pass->step_rows);
@@ -299,6 +330,9 @@ static firn_status end_full(struct firn_op *op, struct pass *pass)
             FIRN_TRY(end_row_group(op, pass, output));
     }
     while (encoded_bytes(pass) > (double)pass->run->row_group_bytes * (1 + 1.0 / TOLERANCE_DIVISOR) && pass->by_row)
+        FIRN_TRY(end_row_group(op, pass, largest(pass)));
+    uint64_t most = pass->run->encoder_bytes - pass->run->encoder_bytes / MEMORY_STEP_DIVISOR;
+    while (encoder_memory(pass) > most && largest(pass)->row_group_rows > 0)
         FIRN_TRY(end_row_group(op, pass, largest(pass)));
     return FIRN_OK;
 }

@@ -7,7 +7,8 @@
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
 #define WINDOW_BYTES_MAX (UINT64_C(64) << 20)
 #define MEMORY_UNLIMITED (UINT64_C(4) << 30)
-#define BIN_MEMORY_BYTES (UINT64_C(256) << 20) /* a bin needs this much for row groups of the default size */
+#define BIN_MEMORY_BYTES (UINT64_C(384) << 20) /* a bin needs this much for row groups of the default size */
+#define LEAF_BYTES       (UINT64_C(2) << 20)   /* page, dictionary and scratch of a column being encoded */
 
 firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_schema *schema)
 {
@@ -35,13 +36,17 @@ firn_status firn_rewrite_settings_check(struct firn_op *op, const struct firn_me
     return firn_write_options_new(op, metadata, &schema, &options);
 }
 
-/* A bin's memory: shares for input, the largest one for the row group being encoded, the rest for pages in work. */
+/* A bin's memory: shares for input, half for row groups being encoded, the rest for pages in work. A row group's
+ * buffers are larger than what is in them, and each column has some beside its pages. */
 static void share_memory(struct firn_group_run *run)
 {
     uint64_t memory = group_memory(run) / bins_at_once(run);
     run->window_bytes = FIRN_MIN(FIRN_MAX(memory / 8, WINDOW_BYTES_MIN), WINDOW_BYTES_MAX);
     run->chunk_bytes = memory / 4;
-    run->row_group_bytes = FIRN_MAX(FIRN_MIN(run->options.row_group_bytes, memory / 2), 1);
+    run->encoder_bytes = memory / 2;
+    uint64_t beside = FIRN_MIN(run->schema.leaf_count * LEAF_BYTES, run->encoder_bytes / 4 * 3);
+    uint64_t fit = (run->encoder_bytes - beside) / 4 * 3;
+    run->row_group_bytes = FIRN_MAX(FIRN_MIN(run->options.row_group_bytes, fit), 1);
 }
 
 static firn_status find_mapping(struct firn_op *op, struct firn_group_run *run)

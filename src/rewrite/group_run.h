@@ -25,7 +25,8 @@ struct firn_group_run {
     const struct firn_type *partition_types;
     struct firn_codec_context **codecs; /* one a leaf: a leaf is worked by one thread at a time */
     uint64_t window_bytes;              /* input files to hold at once */
-    uint64_t chunk_bytes;               /* column chunks of one large row group to hold at once */
+    uint64_t chunk_bytes;               /* column chunks and pages of one row group to hold between steps */
+    uint64_t encoder_bytes;             /* memory of row groups being encoded at which the largest ends */
     uint64_t row_group_bytes;           /* encoded bytes at which a row group ends */
 
     atomic_uint_fast64_t requests;

@@ -50,6 +50,15 @@ uint64_t firn_output_row_group_bytes(const struct firn_output *output)
     return bytes;
 }
 
+uint64_t firn_output_memory(const struct firn_output *output)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++)
+        if (output->writers[i])
+            bytes += firn_chunk_writer_memory(output->writers[i]);
+    return bytes;
+}
+
 uint64_t firn_output_file_bytes(const struct firn_output *output)
 {
     return output->store_writer ? firn_store_writer_sink(output->store_writer)->offset : 0;
@@ -87,7 +96,11 @@ struct finishing {
 static firn_status finish_chunk(struct firn_op *op, void *context, size_t index)
 {
     struct finishing *finishing = context;
-    return firn_chunk_writer_finish(op, finishing->output->writers[index], &finishing->chunks[index]);
+    struct firn_chunk_writer **writer = &finishing->output->writers[index];
+    firn_status status = firn_chunk_writer_finish(op, *writer, &finishing->chunks[index]);
+    firn_chunk_writer_close(*writer); /* its scratch goes before the next column needs some */
+    *writer = NULL;
+    return status;
 }
 
 static firn_status write_row_group(struct firn_op *op, struct firn_output *output, struct firn_encoded_chunk *chunks)

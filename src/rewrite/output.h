@@ -44,6 +44,8 @@ FIRN_CHECKED firn_status firn_output_append(struct firn_op *op, struct firn_outp
                                             const struct firn_vector *vector);
 /* What ending the row group now would add to the file. */
 uint64_t firn_output_row_group_bytes(const struct firn_output *output);
+/* What the row group's buffers take now. */
+uint64_t firn_output_memory(const struct firn_output *output);
 /* Encoded bytes that the file in progress has already, without the row group in progress. */
 uint64_t firn_output_file_bytes(const struct firn_output *output);
 /* Ends the row group; opens the file if it is the first. Does nothing when the row group has no rows. */

@@ -6,6 +6,8 @@
 #define SMALL_FILE_BYTES (UINT64_C(8) << 20)
 #define FOOTER_READ      (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
 #define FOOTER_MEMORY    (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
+#define PAGE_BYTES       (INT64_C(1) << 20)   /* what a page of a large chunk takes, by most writers' default */
+#define PAGE_BUFFERS     3                    /* its bytes, its values, the dictionary */
 
 enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
 
@@ -121,6 +123,14 @@ static uint64_t row_group_bytes(const struct firn_row_group *row_group)
     return bytes;
 }
 
+static uint64_t held_bytes(const struct firn_input *input, const struct firn_row_group *row_group)
+{
+    uint64_t bytes = input->object ? row_group_bytes(row_group) : 0;
+    for (uint32_t i = 0; i < row_group->chunk_count; i++)
+        bytes += PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(row_group->chunks[i].uncompressed_bytes, 0), PAGE_BYTES);
+    return bytes;
+}
+
 /* A row group belongs to the piece that holds its midpoint; what lies past the recorded end of the file, which may be
  * wrong, belongs to the last one. */
 static bool piece_holds(const struct firn_rewrite_piece *piece, const struct firn_data_file *file,
@@ -161,6 +171,7 @@ static void add_slices(struct firn_op *op, struct firn_window *window, struct fi
                 .first_row = first_row,
                 .row_count = row_group->row_count,
                 .bytes = row_group_bytes(row_group),
+                .held_bytes = held_bytes(input, row_group),
             };
             FIRN_PUSH(op->arena, &window->slices, slice);
             input->slices_left++;
@@ -183,6 +194,13 @@ static uint64_t memory_guess(const struct firn_data_file *file)
 {
     uint64_t bytes = (uint64_t)FIRN_MAX(file->file_bytes, 0);
     return FOOTER_MEMORY + (bytes <= SMALL_FILE_BYTES ? bytes : FOOTER_READ);
+}
+
+/* The file of the piece `ahead` of the first that is not opened. */
+static const struct firn_data_file *next_file(const struct firn_window *window, uint32_t ahead)
+{
+    const struct firn_rewrite_piece *piece = &window->bin->pieces[window->pieces[window->next + ahead]];
+    return &window->run->group->inputs[piece->input];
 }
 
 static struct firn_input *new_input(struct firn_op *op, const struct firn_window *window, uint32_t piece_index)
@@ -208,15 +226,15 @@ static firn_status fill_batch(struct firn_op *op, struct firn_window *window, ui
     uint32_t count = 0, first = window->next;
     uint64_t bytes = 0;
     while (count < BATCH_PIECES_MAX && first + count < window->piece_count) {
-        const struct firn_rewrite_piece *piece = &window->bin->pieces[window->pieces[first + count]];
-        uint64_t guess = memory_guess(&window->run->group->inputs[piece->input]);
-        bool large = (uint64_t)window->run->group->inputs[piece->input].file_bytes > SMALL_FILE_BYTES;
+        const struct firn_data_file *file = next_file(window, count);
+        uint64_t guess = memory_guess(file);
+        bool large = (uint64_t)file->file_bytes > SMALL_FILE_BYTES;
         if (count > 0 && (bytes >= bytes_wanted || large || window->held + guess > window->run->window_bytes))
             break;
         inputs[count] = new_input(op, window, window->pieces[first + count]);
-        count++;
         window->held += guess;
-        bytes += piece->length;
+        bytes += window->bin->pieces[window->pieces[first + count]].length;
+        count++;
     }
     firn_status status = firn_pool_run(op, window->run->context->pool, count, 0, load_job, &loading);
     for (uint32_t i = 0; i < count; i++)
@@ -244,7 +262,8 @@ firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uin
     while (window->next < window->piece_count) {
         bool empty = window->head == window->slices.count;
         uint64_t waiting = waiting_bytes(window);
-        bool full = window->held >= window->run->window_bytes || window->open_files >= OPEN_FILES_MAX;
+        uint64_t guess = memory_guess(next_file(window, 0));
+        bool full = window->held + guess > window->run->window_bytes || window->open_files >= OPEN_FILES_MAX;
         if (!empty && (full || waiting >= bytes_wanted))
             break;
         FIRN_TRY(fill_batch(op, window, bytes_wanted - FIRN_MIN(waiting, bytes_wanted)));

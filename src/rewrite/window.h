@@ -16,7 +16,8 @@ struct firn_row_slice {
     int64_t piece_row; /* rows of the piece before this slice */
     int64_t first_row; /* position in the input file */
     int64_t row_count;
-    uint64_t bytes; /* compressed */
+    uint64_t bytes;      /* compressed */
+    uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
 };
 
 struct firn_window {

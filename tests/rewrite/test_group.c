@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "../support/fault_store.h"
+#include "../support/folder.h"
 #include "store/driver.h"
 
 #define FLAT                                                                                                           \
@@ -222,28 +223,37 @@ static void files_without_rows_give_no_file(void **state)
     firn_store_close(test.store);
 }
 
-/* Random text does not compress, so sizes are predictable. */
-static void add_bulky_file(struct group_test *test, int rows)
+/* Random words: they do not compress to less than half, so sizes are predictable. */
+static const char *make_noise(struct firn_op *op, int rows)
 {
-    struct firn_op *op = test->op;
-    const char *columns[3];
-    struct firn_buffer ids = { 0 }, names = { 0 }, tags = { 0 };
+    struct firn_buffer names = { 0 };
     for (int i = 0; i < rows; i++) {
-        char name[65];
+        char name[66];
         uint8_t noise[32];
         op->env->random(op->env->context, noise, sizeof noise);
         for (int b = 0; b < 32; b++)
-            snprintf(name + 2 * b, 3, "%02x", noise[b]);
-        CHECK_OK(op, firn_buffer_append(op, &ids, "7 ", 2));
-        CHECK_OK(op, firn_buffer_append(op, &names, name, 64));
-        CHECK_OK(op, firn_buffer_append(op, &names, " ", 1));
-        CHECK_OK(op, firn_buffer_append(op, &tags, "0.0 ", 4));
+            snprintf(name + 2 * b, 4, "%02x ", noise[b]);
+        CHECK_OK(op, firn_buffer_append(op, &names, name, 65));
     }
-    struct firn_buffer *all[] = { &ids, &names, &tags };
-    for (int c = 0; c < 3; c++) {
-        columns[c] = firn_text_copy(op->arena, firn_text_of_bytes(firn_buffer_bytes(all[c]))).data;
-        firn_buffer_done(all[c]);
-    }
+    const char *text = firn_text_copy(op->arena, firn_text_of_bytes(firn_buffer_bytes(&names))).data;
+    firn_buffer_done(&names);
+    return text;
+}
+
+static const char *repeat(struct firn_op *op, const char *token, int count)
+{
+    struct firn_buffer text = { 0 };
+    for (int i = 0; i < count; i++)
+        CHECK_OK(op, firn_buffer_append(op, &text, token, strlen(token)));
+    const char *copy = firn_text_copy(op->arena, firn_text_of_bytes(firn_buffer_bytes(&text))).data;
+    firn_buffer_done(&text);
+    return copy;
+}
+
+static void add_bulky_file(struct group_test *test, int rows)
+{
+    const char *columns[] = { repeat(test->op, "7 ", rows), make_noise(test->op, rows),
+                              repeat(test->op, "0.0 ", rows) };
     add_file(test, columns, 1, rows, firn_chunk_options_default());
 }
 
@@ -272,6 +282,54 @@ static void row_groups_and_files_have_the_size_asked_for(void **state)
         }
     }
     firn_store_close(test.store);
+}
+
+#define WORD(id, name) "{\"id\":" #id ",\"name\":\"" name "\",\"required\":false,\"type\":\"string\"}"
+#define WORDS                                                                                                          \
+    "{\"type\":\"struct\",\"schema-id\":0,\"fields\":[" WORD(1, "a") "," WORD(2, "b") "," WORD(3, "c") "," WORD(       \
+        4, "d") "]}"
+
+static void rewrite_within(struct firn_op *op, struct fixture_run *run, size_t memory, uint32_t threads)
+{
+    struct firn_budget budget = { .limit_bytes = memory };
+    struct firn_rewrite_result result;
+    CHECK_OK(op, firn_pool_open(op, threads, &run->pool));
+    run->memory_bytes_max = memory;
+    op->budget = &budget;
+    firn_status status = fixture_execute(op, run, &result);
+    op->budget = NULL;
+    CHECK(status == FIRN_OK, "%zu bytes, %u threads: %s", memory, threads, op->error.text);
+    CHECK(result.rows_out == (int64_t)run->file_count * run->files[0].record_count, "%" PRId64, result.rows_out);
+    CHECK(atomic_load(&budget.used_bytes) == 0, "%zu bytes are still charged", atomic_load(&budget.used_bytes));
+    firn_rewrite_result_discard(op, run->store, &result);
+    firn_pool_close(run->pool);
+}
+
+/* Whatever the memory limit, row groups end early enough to stay below it, in files so that the store takes none. */
+static void any_memory_limit_is_kept(void **state)
+{
+    struct group_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_text folder = folder_make(op->arena);
+    struct firn_relocation rule = { .from = FIRN_TEXT("mem:/t"), .to = folder };
+    test = (struct group_test){ .op = op, .schema = fixture_schema(op, WORDS) };
+    CHECK_OK(op, firn_store_open(op, &(struct firn_store_config){ &rule, 1, .relaxed = true }, &test.store));
+    const char *columns[4];
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.codec = FIRN_CODEC_NONE;
+    for (int i = 0; i < 4; i++)
+        columns[i] = make_noise(op, 40000);
+    add_file(&test, columns, 1, 40000, options); /* larger than what is read whole */
+    while (test.file_count < 6)
+        test.files[test.file_count++] = test.files[0];
+    static const char plain[] = "\"write.parquet.compression-codec\":\"uncompressed\""; /* 65 MB in all */
+    struct fixture_run run =
+        run_of(&test, &(struct fixture_table){ .version = 2, .schemas = WORDS, .properties = plain });
+    for (size_t memory = (size_t)64 << 20; memory >= (size_t)32 << 20; memory = memory / 4 * 3)
+        for (uint32_t threads = 1; threads <= 4; threads += 3)
+            rewrite_within(op, &run, memory, threads);
+    firn_store_close(test.store);
+    folder_remove(folder);
 }
 
 #define BY_ID_AND_NAME                                                                                                 \
@@ -570,6 +628,7 @@ int main(void)
         TEST(pieces_smaller_than_a_row_group_lose_nothing),
         TEST(files_without_rows_give_no_file),
         TEST(row_groups_and_files_have_the_size_asked_for),
+        TEST(any_memory_limit_is_kept),
         TEST(rows_of_an_old_spec_land_in_their_partitions),
         TEST(many_partitions_need_several_passes),
         TEST(identity_constants_come_from_the_tuple),

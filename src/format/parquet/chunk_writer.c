@@ -87,6 +87,29 @@ uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer)
            writer->page.indices.len / INDEX_BYTES * index_bits / 8;
 }
 
+uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
+{
+    const struct firn_buffer *buffers[] = { &writer->page.rep,
+                                            &writer->page.def,
+                                            &writer->page.indices,
+                                            &writer->page.plain,
+                                            &writer->map.indices,
+                                            &writer->gathered,
+                                            &writer->encoded,
+                                            &writer->seen,
+                                            &writer->used,
+                                            &writer->bytes,
+                                            &writer->pages.body,
+                                            &writer->pages.compressed,
+                                            &writer->dictionary.plain,
+                                            &writer->dictionary.starts,
+                                            &writer->dictionary.slots };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
+        bytes += buffers[i]->capacity;
+    return bytes;
+}
+
 static const uint32_t *page_indices(const struct firn_page_buffer *page)
 {
     return (const uint32_t *)(const void *)page->indices.data;

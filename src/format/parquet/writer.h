@@ -58,6 +58,8 @@ FIRN_CHECKED firn_status firn_chunk_writer_append(struct firn_op *op, struct fir
                                                   const struct firn_vector *vector);
 /* Bytes that finishing now would give, roughly: encoded pages plus what is buffered. */
 uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer);
+/* Memory that the writer's buffers take: what is counted above, room to grow, and the dictionary's index. */
+uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer);
 /* Ends the chunk. `out` belongs to the caller (firn_encoded_chunk_done). The writer must still be closed. */
 FIRN_CHECKED firn_status firn_chunk_writer_finish(struct firn_op *op, struct firn_chunk_writer *writer,
                                                   struct firn_encoded_chunk *out);
