@@ -6,6 +6,7 @@
 
 #include "format/parquet/reader.h"
 #include "table/delete_index.h"
+#include "table/parquet_footer.h"
 
 #define CHUNK_BYTES_MAX (UINT64_C(1) << 30)
 
@@ -14,21 +15,6 @@ struct path_search {
     const struct firn_map *paths;
     struct firn_text named; /* the path found; empty: none so far */
 };
-
-static firn_status read_footer(struct firn_op *op, struct firn_object *object, struct firn_buffer *bytes,
-                               struct firn_footer **out)
-{
-    uint8_t tail[FIRN_PARQUET_TAIL_BYTES];
-    uint64_t size = firn_object_size(object);
-    uint32_t footer_bytes;
-    if (size < sizeof tail)
-        return firn_fail(op, FIRN_CORRUPT, "the file has %" PRIu64 " bytes, too few for Parquet", size);
-    FIRN_TRY(firn_object_read(op, object, size - sizeof tail, sizeof tail, tail));
-    FIRN_TRY(firn_footer_tail_parse(op, (struct firn_bytes){ tail, sizeof tail }, size, &footer_bytes));
-    FIRN_TRY(firn_buffer_resize(op, bytes, footer_bytes));
-    FIRN_TRY(firn_object_read(op, object, size - sizeof tail - footer_bytes, footer_bytes, bytes->data));
-    return firn_footer_parse(op, firn_buffer_bytes(bytes), size, out);
-}
 
 static const struct firn_parquet_node *path_leaf(const struct firn_footer *footer)
 {
@@ -86,7 +72,7 @@ static firn_status search_chunk(struct firn_op *op, struct path_search *search, 
 static firn_status search_file(struct firn_op *op, struct path_search *search, struct firn_buffer *bytes)
 {
     struct firn_footer *footer;
-    FIRN_TRY(read_footer(op, search->object, bytes, &footer));
+    FIRN_TRY(firn_parquet_footer_read(op, search->object, bytes, &footer));
     const struct firn_parquet_node *leaf = path_leaf(footer);
     if (!leaf)
         return firn_fail(op, FIRN_UNSUPPORTED, "the file has no column file_path");

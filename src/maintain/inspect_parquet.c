@@ -3,6 +3,7 @@
 
 #include "base/math.h"
 #include "maintain/leaf_text.h"
+#include "table/parquet_footer.h"
 
 firn_status firn_inspect_read(struct firn_op *op, struct firn_inspected *inspected, uint64_t offset, uint64_t len)
 {
@@ -139,25 +140,12 @@ static firn_status add_row_groups(struct firn_op *op, struct firn_inspected *ins
     return FIRN_OK;
 }
 
-static firn_status read_footer(struct firn_op *op, struct firn_inspected *inspected)
-{
-    uint64_t file_bytes = firn_object_size(inspected->object);
-    uint64_t tail_bytes = FIRN_MIN(file_bytes, FIRN_PARQUET_TAIL_BYTES);
-    uint32_t footer_bytes;
-    struct firn_footer *footer;
-    FIRN_TRY(firn_inspect_read(op, inspected, file_bytes - tail_bytes, tail_bytes));
-    FIRN_TRY(firn_footer_tail_parse(op, firn_buffer_bytes(&inspected->bytes), file_bytes, &footer_bytes));
-    FIRN_TRY(firn_inspect_read(op, inspected, file_bytes - tail_bytes - footer_bytes, footer_bytes));
-    FIRN_TRY(firn_footer_parse(op, firn_buffer_bytes(&inspected->bytes), file_bytes, &footer));
-    inspected->footer = footer;
-    return FIRN_OK;
-}
-
 static firn_status inspect(struct firn_op *op, struct firn_inspected *inspected, struct firn_inspect_options options,
                            json_t **out)
 {
-    FIRN_TRY(read_footer(op, inspected));
-    const struct firn_footer *footer = inspected->footer;
+    struct firn_footer *footer;
+    FIRN_TRY(firn_parquet_footer_read(op, inspected->object, &inspected->bytes, &footer));
+    inspected->footer = footer;
     json_t *file = firn_json_own(op->arena, json_object());
     json_t *schema = json_array();
     json_t *row_groups = json_array();
