@@ -61,6 +61,8 @@ struct firn_text firn_text_trim(struct firn_text text);
 bool firn_text_to_i64(struct firn_text text, int64_t *out);
 /* Whole text as a finite decimal number; false otherwise. */
 bool firn_text_to_f64(struct firn_text text, double *out);
+/* The value of a hexadecimal digit in either case, or -1. */
+int firn_hex_digit(char c);
 /* Java's Boolean.parseBoolean: true only for "true" in any case. */
 bool firn_text_to_bool(struct firn_text text);
 

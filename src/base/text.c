@@ -128,6 +128,17 @@ bool firn_text_to_f64(struct firn_text text, double *out)
     return true;
 }
 
+int firn_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
 bool firn_text_to_bool(struct firn_text text)
 {
     return firn_text_same_nocase(text, FIRN_TEXT("true"));

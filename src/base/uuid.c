@@ -32,17 +32,6 @@ struct firn_text firn_uuid_text(struct firn_arena *arena, struct firn_uuid uuid)
     return (struct firn_text){ text, 36 };
 }
 
-static int nibble_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool firn_uuid_parse(struct firn_text text, struct firn_uuid *out)
 {
     if (text.len != 36)
@@ -55,7 +44,7 @@ bool firn_uuid_parse(struct firn_text text, struct firn_uuid *out)
                 return false;
             continue;
         }
-        int value = nibble_of(text.data[i]);
+        int value = firn_hex_digit(text.data[i]);
         if (value < 0)
             return false;
         out->bytes[nibble / 2] = (uint8_t)(out->bytes[nibble / 2] << 4 | value);

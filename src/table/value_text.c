@@ -203,24 +203,13 @@ json_t *firn_value_json(struct firn_arena *arena, const struct firn_type *type, 
     return firn_json_string(firn_value_text(arena, type, value));
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool firn_hex_parse(struct firn_arena *arena, struct firn_text text, struct firn_bytes *out)
 {
     uint8_t *bytes = firn_arena_alloc(arena, text.len / 2);
     if (text.len % 2)
         return false;
     for (size_t i = 0; i < text.len; i += 2) {
-        int high = hex_digit(text.data[i]), low = hex_digit(text.data[i + 1]);
+        int high = firn_hex_digit(text.data[i]), low = firn_hex_digit(text.data[i + 1]);
         if (high < 0 || low < 0)
             return false;
         bytes[i / 2] = (uint8_t)(high << 4 | low);
