@@ -14,6 +14,20 @@
 #include "catalog/catalog.h"
 #include "table/manifest.h"
 
+/* A way out of a conflict: position deletes and vectors that came for removed data files since the change was planned
+ * are said anew of the added ones. */
+struct firn_carry_over {
+    /* `deletes` are all of those deletes that are live in the head, equality deletes apart; what they say of removed
+     * data files beyond the planned snapshot is to be said in `added` of this change's added files. Called at each
+     * attempt that meets such deletes; a call withdraws what the one before it gave. CONFLICT when it cannot be
+     * done: the commit then fails for good with that error. */
+    firn_status (*carry)(struct firn_op *op, void *context, const struct firn_manifest_entry *const *deletes,
+                         uint32_t count, const struct firn_data_file **added, uint32_t *added_count);
+    /* The commit failed definitely, or a later attempt needs nothing carried: what carry wrote is to be removed. */
+    void (*withdraw)(struct firn_op *op, void *context);
+    void *context;
+};
+
 /* What one snapshot changes. */
 struct firn_snapshot_change {
     struct firn_text operation; /* "append", "replace", "overwrite", "delete" */
@@ -29,8 +43,9 @@ struct firn_snapshot_change {
     const struct firn_data_file *removed_deletes; /* delete files, by (path, content offset, content size) */
     uint32_t removed_delete_count;
     int64_t base_snapshot_id; /* what the change was planned on; FIRN_NO_SNAPSHOT skips conflict validation */
-    bool fast_append;         /* append without merging manifests */
-    const struct firn_text (*properties)[2]; /* extra summary entries: key, value */
+    const struct firn_carry_over *carry_over; /* NULL: such deletes are a conflict */
+    bool fast_append;                         /* append without merging manifests */
+    const struct firn_text (*properties)[2];  /* extra summary entries: key, value */
     uint32_t property_count;
     bool stage_only; /* add the snapshot, leave the ref alone (write-audit-publish) */
 };
@@ -40,6 +55,7 @@ struct firn_snapshot_result {
     int64_t sequence_number;
     int32_t attempts;
     uint64_t removed_delete_files; /* delete entries dropped by this commit, asked for or not */
+    uint64_t carried_delete_files; /* delete files that carry_over gave */
 };
 
 /* Commits the change with retries (commit.retry.*). Validation against what was committed since `base_snapshot_id`:

@@ -13,7 +13,9 @@
 #include "base/pool.h"
 #include "base/uuid.h"
 #include "firn/progress.h"
+#include "rewrite/row_map.h"
 #include "store/store.h"
+#include "table/delete_index.h"
 #include "table/manifest.h"
 #include "table/metadata.h"
 
@@ -33,7 +35,8 @@ struct firn_rewrite_group {
     uint32_t index; /* in the plan; names output files */
     const struct firn_data_file *inputs;
     const int64_t *input_sequence_numbers; /* data sequence number of each input; v3 row lineage needs them, v1 and v2
-                                              may leave them NULL */
+                                              may leave them NULL where no deletes are given */
+    const struct firn_delete_match *input_deletes; /* what applies to each input, all of it; NULL: nothing to any */
     uint32_t input_count;
     const struct firn_rewrite_bin *bins;
     uint32_t bin_count;
@@ -51,6 +54,7 @@ struct firn_rewrite_context {
     enum firn_verify verify;
     struct firn_progress *progress; /* may be NULL */
     uint64_t memory_bytes_max;      /* what this group may hold at once */
+    uint64_t row_map_bytes_max;     /* what the map of surviving rows may take; 0: none is wanted */
 };
 
 /* Order-free fingerprint of one column: sum over rows of a 128-bit hash of value or null (nested columns: of each
@@ -63,7 +67,8 @@ struct firn_fingerprint {
 struct firn_rewrite_result {
     struct firn_data_file *files; /* with metrics, partition, split offsets; in op->arena */
     uint32_t file_count;
-    int64_t rows_in, rows_out;
+    int64_t rows_in, rows_deleted, rows_out;
+    struct firn_row_map *row_map; /* NULL: not asked for, or too large to keep */
     uint64_t bytes_in, bytes_out;
     struct firn_fingerprint *fingerprints; /* verify full: one a leaf column, equal in and out; NULL otherwise */
     uint32_t fingerprint_count;
