@@ -246,16 +246,6 @@ bool firn_metadata_log_has(const struct firn_metadata *metadata, struct firn_tex
     return false;
 }
 
-void firn_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count)
-{
-    struct firn_env env = *op->env;
-    struct firn_op unhurried = *op; /* a stop or a deadline does not keep us from tidying up */
-    env.stop = NULL;
-    unhurried.env = &env;
-    unhurried.deadline_ms = INT64_MAX;
-    FIRN_IGNORE(firn_store_delete(&unhurried, store, locations, count, NULL), "what is left is an orphan, and logged");
-}
-
 static struct firn_text without_trailing_slashes(struct firn_text text)
 {
     while (text.len > 1 && text.data[text.len - 1] == '/')

@@ -81,8 +81,6 @@ FIRN_CHECKED firn_status firn_metadata_save(struct firn_op *op, struct firn_stor
 FIRN_CHECKED firn_status firn_metadata_wants_gzip(struct firn_op *op, const struct firn_metadata *metadata, bool *out);
 /* Whether the metadata log names `location`. */
 bool firn_metadata_log_has(const struct firn_metadata *metadata, struct firn_text location);
-/* Removes what a failed commit wrote, and keeps the failure that op->error tells. */
-void firn_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count);
 /* Whether two locations are one place: the same folder where both are local and exist, else the same text. */
 bool firn_location_same(struct firn_op *op, struct firn_store *store, struct firn_text a, struct firn_text b);
 

@@ -34,7 +34,7 @@ static firn_status settle(struct firn_op *op, const struct firn_table *table, st
     }
     if (committed)
         return FIRN_OK;
-    firn_discard(op, table->store, &location, 1);
+    firn_store_discard(op, table->store, &location, 1);
     return firn_fail(op, FIRN_UNAVAILABLE, "the commit did not happen: %.*s", FIRN_FMT(cause));
 }
 
@@ -54,7 +54,7 @@ static void delete_cut_files(struct firn_op *op, const struct firn_table *table,
     for (size_t i = 0; i < json_array_size(cut); i++) {
         struct firn_text location = firn_text_of(json_string_value(json_array_get(cut, i)));
         if (is_own_metadata_file(op, table->metadata, location))
-            firn_discard(op, table->store, &location, 1);
+            firn_store_discard(op, table->store, &location, 1);
     }
 }
 

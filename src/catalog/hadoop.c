@@ -258,7 +258,7 @@ static firn_status check_still_newest(struct firn_op *op, const struct firn_cata
         return firn_context(op, FIRN_UNKNOWN, "version %" PRId64, version);
     if (ours)
         return FIRN_OK;
-    firn_discard(op, catalog->store, &location, 1);
+    firn_store_discard(op, catalog->store, &location, 1);
     return taken(op, newest);
 }
 

@@ -337,8 +337,8 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
 static void clean_up_failure(struct firn_op *op, const struct firn_producer *producer)
 {
     struct firn_store *store = producer->table->store;
-    firn_discard(op, store, producer->lists_begun.items, producer->lists_begun.count);
-    firn_discard(op, store, producer->manifests_begun.items, producer->manifests_begun.count);
+    firn_store_discard(op, store, producer->lists_begun.items, producer->lists_begun.count);
+    firn_store_discard(op, store, producer->manifests_begun.items, producer->manifests_begun.count);
 }
 
 /* The lists of lost attempts, and manifests that the committed list does not name. */
@@ -352,10 +352,10 @@ static void clean_up_success(struct firn_op *op, const struct firn_producer *pro
         firn_map_put_text(&used, attempt->list.items[i].path);
     for (size_t i = 0; i < producer->lists_begun.count; i++)
         if (!firn_text_same(producer->lists_begun.items[i], attempt->list_path))
-            firn_discard(op, store, &producer->lists_begun.items[i], 1);
+            firn_store_discard(op, store, &producer->lists_begun.items[i], 1);
     for (size_t i = 0; i < producer->manifests_begun.count; i++)
         if (!firn_map_find_text(&used, producer->manifests_begun.items[i]))
-            firn_discard(op, store, &producer->manifests_begun.items[i], 1);
+            firn_store_discard(op, store, &producer->manifests_begun.items[i], 1);
 }
 
 static bool may_try_again(const struct firn_producer *producer, firn_status status)

@@ -347,7 +347,7 @@ static firn_status sql_swap(struct firn_op *op, struct firn_catalog *catalog, st
     if (status == FIRN_OK)
         status = swap_row(op, state, &key, base->location, *new_location);
     if (status != FIRN_OK && status != FIRN_UNKNOWN)
-        firn_discard(op, catalog->store, new_location, 1); /* no one else can have this name */
+        firn_store_discard(op, catalog->store, new_location, 1); /* no one else can have this name */
     return status;
 }
 

@@ -34,8 +34,9 @@ struct firn_delete_files {
 };
 
 /* Writes what is deleted: v2 Parquet files sorted by path and position, one spec and partition each; v3 one Puffin file
- * with a vector a data file. Data files without positions get nothing. Every file is durable when this returns, and
- * after a failure none is left. Texts of `deletes` are borrowed by the result. */
+ * with a vector a data file. No two of `deletes` name the same data file; those without positions get nothing. Every
+ * file is durable when this returns, and after a failure none is left. Texts and values of `deletes` are borrowed by
+ * the result. USAGE for write properties that make no sense, VERIFY when what was written cannot be read back. */
 FIRN_CHECKED firn_status firn_row_deletes_write(struct firn_op *op, const struct firn_delete_writer_config *config,
                                                 const struct firn_row_deletes *deletes, uint32_t count,
                                                 struct firn_delete_files *out);

@@ -33,7 +33,7 @@ firn_status firn_rewrite_settings_check(struct firn_op *op, const struct firn_me
     struct firn_output_schema schema;
     struct firn_write_options options;
     FIRN_TRY(firn_output_schema_new(op, firn_metadata_current_schema(metadata), false, &schema));
-    return firn_write_options_new(op, metadata, &schema, &options);
+    return firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &schema, &options);
 }
 
 /* A bin's memory: shares for input, half for row groups being encoded, the rest for pages in work. A row group's
@@ -82,8 +82,9 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
     if (lineage && !run->group->input_sequence_numbers)
         return firn_fail(op, FIRN_USAGE, "a group of a format version 3 table needs its inputs' sequence numbers");
     FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
-    FIRN_TRY(firn_write_options_new(op, metadata, &run->schema, &run->options));
+    FIRN_TRY(firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &run->schema, &run->options));
     FIRN_TRY(firn_metrics_config_new(op, metadata, schema, order, &run->metrics));
+    run->file_ending = FIRN_TEXT(".parquet");
     run->ids.schemas = firn_metadata_schemas_by_age(op, metadata);
     run->ids.schema_count = metadata->schema_count;
     FIRN_TRY(find_mapping(op, run));
@@ -257,20 +258,10 @@ firn_status firn_rewrite_group_execute(struct firn_op *op, const struct firn_rew
     return status;
 }
 
-/* The reason of the failure that brought us here must not be lost to one of the removal, which a stop must not keep
- * from happening either. */
 void firn_rewrite_result_discard(struct firn_op *op, struct firn_store *store, const struct firn_rewrite_result *result)
 {
-    if (result->file_count == 0)
-        return;
-    struct firn_env env = *op->env;
-    struct firn_op removal = *op;
     struct firn_text *locations = FIRN_NEW_ARRAY(op->arena, struct firn_text, result->file_count);
     for (uint32_t i = 0; i < result->file_count; i++)
         locations[i] = result->files[i].path;
-    env.stop = NULL;
-    removal.env = &env;
-    removal.deadline_ms = INT64_MAX;
-    FIRN_IGNORE(firn_store_delete(&removal, store, locations, result->file_count, NULL),
-                "what stays behind is an orphan that no table refers to");
+    firn_store_discard(op, store, locations, result->file_count);
 }

@@ -80,7 +80,7 @@ static firn_status open_file(struct firn_op *op, struct firn_output *output)
     struct firn_arena *arena = &output->file_arena;
     const struct firn_rewrite_context *context = run->context;
     struct firn_text name = firn_data_file_name(arena, run->group->index, output->bin, context->operation,
-                                                ++output->files->sequence, FIRN_TEXT("parquet"));
+                                                ++output->files->sequence, run->file_ending);
     struct firn_text path = firn_partition_path(arena, run->spec, run->partition_types, output->partition);
     output->location = firn_data_location(arena, context->metadata, path, name);
     FIRN_TRY(firn_store_write(op, context->store, output->location, true, &output->store_writer));

@@ -1,66 +1,84 @@
-/* write.parquet.* properties to chunk options. */
+/* write.parquet.* and write.delete.parquet.* properties to chunk options. */
 #include "rewrite/write_options.h"
 
-static firn_status find_size(struct firn_op *op, const struct firn_metadata *metadata, const char *key, int64_t most,
+/* Where a property is looked for, first to last. */
+struct settings {
+    const struct firn_metadata *metadata;
+    enum firn_write_kind kind;
+};
+
+/* The full key under which a setting stands, or would stand in the properties of data files. */
+static struct firn_text find_key(struct firn_op *op, const struct settings *settings, const char *name)
+{
+    struct firn_text key = firn_text_format(op->arena, "write.delete.parquet.%s", name);
+    if (settings->kind == FIRN_WRITE_DELETES && firn_property_text(settings->metadata, key.data, FIRN_TEXT("")).len > 0)
+        return key;
+    return firn_text_format(op->arena, "write.parquet.%s", name);
+}
+
+static firn_status find_size(struct firn_op *op, const struct settings *settings, const char *name, int64_t most,
                              int64_t *inout)
 {
-    FIRN_TRY(firn_property_i64(op, metadata, key, *inout, inout));
+    struct firn_text key = find_key(op, settings, name);
+    FIRN_TRY(firn_property_i64(op, settings->metadata, key.data, *inout, inout));
     if (*inout < 1 || *inout > most)
-        return firn_fail(op, FIRN_USAGE, "table property %s is %" PRId64 ", it must be 1 to %" PRId64, key, *inout,
+        return firn_fail(op, FIRN_USAGE, "table property %s is %" PRId64 ", it must be 1 to %" PRId64, key.data, *inout,
                          most);
     return FIRN_OK;
 }
 
-static firn_status find_size32(struct firn_op *op, const struct firn_metadata *metadata, const char *key,
-                               int32_t *inout)
+static firn_status find_size32(struct firn_op *op, const struct settings *settings, const char *name, int32_t *inout)
 {
     int64_t value = *inout;
-    FIRN_TRY(find_size(op, metadata, key, INT32_MAX, &value));
+    FIRN_TRY(find_size(op, settings, name, INT32_MAX, &value));
     *inout = (int32_t)value;
     return FIRN_OK;
 }
 
-static firn_status find_codec(struct firn_op *op, const struct firn_metadata *metadata, struct firn_chunk_options *out)
+static firn_status find_codec(struct firn_op *op, const struct settings *settings, struct firn_chunk_options *out)
 {
-    struct firn_text name =
-        firn_property_text(metadata, "write.parquet.compression-codec", firn_text_of(firn_codec_name(out->codec)));
+    struct firn_text key = find_key(op, settings, "compression-codec");
+    struct firn_text name = firn_property_text(settings->metadata, key.data, firn_text_of(firn_codec_name(out->codec)));
     if (!firn_codec_of_name(name, &out->codec))
-        return firn_fail(op, FIRN_USAGE, "table property write.parquet.compression-codec is '%.*s', no known codec",
-                         FIRN_FMT(name));
+        return firn_fail(op, FIRN_USAGE, "table property %s is '%.*s', no known codec", key.data, FIRN_FMT(name));
     int64_t level = out->codec_level;
-    FIRN_TRY(firn_property_i64(op, metadata, "write.parquet.compression-level", level, &level));
+    key = find_key(op, settings, "compression-level");
+    FIRN_TRY(firn_property_i64(op, settings->metadata, key.data, level, &level));
     out->codec_level = level < INT32_MIN || level > INT32_MAX ? FIRN_CODEC_LEVEL_DEFAULT : (int32_t)level;
     return FIRN_OK;
 }
 
-static firn_status find_page_version(struct firn_op *op, const struct firn_metadata *metadata, bool *page_v2)
+static firn_status find_page_version(struct firn_op *op, const struct settings *settings, bool *page_v2)
 {
-    struct firn_text version = firn_property_text(metadata, "write.parquet.page-version", FIRN_TEXT("v1"));
+    struct firn_text key = find_key(op, settings, "page-version");
+    struct firn_text version = firn_property_text(settings->metadata, key.data, FIRN_TEXT("v1"));
     *page_v2 = firn_text_same_nocase(version, FIRN_TEXT("v2"));
     if (*page_v2 || firn_text_same_nocase(version, FIRN_TEXT("v1")))
         return FIRN_OK;
-    return firn_fail(op, FIRN_USAGE, "table property write.parquet.page-version is '%.*s', neither v1 nor v2",
-                     FIRN_FMT(version));
+    return firn_fail(op, FIRN_USAGE, "table property %s is '%.*s', neither v1 nor v2", key.data, FIRN_FMT(version));
 }
 
-static bool column_property(struct firn_op *op, const struct firn_metadata *metadata, const char *prefix,
+static bool column_property(struct firn_op *op, const struct settings *settings, const char *prefix,
                             struct firn_text column)
 {
+    if (settings->kind == FIRN_WRITE_DELETES)
+        return true;
     struct firn_text key = firn_text_format(op->arena, "%s%.*s", prefix, FIRN_FMT(column));
-    return firn_property_bool(metadata, key.data, true);
+    return firn_property_bool(settings->metadata, key.data, true);
 }
 
-firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadata *metadata,
+firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadata *metadata, enum firn_write_kind kind,
                                    const struct firn_output_schema *schema, struct firn_write_options *out)
 {
+    const struct settings settings = { metadata, kind };
     struct firn_chunk_options common = firn_chunk_options_default();
     int64_t row_group_bytes = INT64_C(128) << 20;
-    FIRN_TRY(find_size(op, metadata, "write.parquet.row-group-size-bytes", INT64_MAX, &row_group_bytes));
-    FIRN_TRY(find_size32(op, metadata, "write.parquet.page-size-bytes", &common.page_bytes_max));
-    FIRN_TRY(find_size32(op, metadata, "write.parquet.page-row-limit", &common.page_rows_max));
-    FIRN_TRY(find_size32(op, metadata, "write.parquet.dict-size-bytes", &common.dictionary_bytes_max));
-    FIRN_TRY(find_codec(op, metadata, &common));
-    FIRN_TRY(find_page_version(op, metadata, &common.page_v2));
+    FIRN_TRY(find_size(op, &settings, "row-group-size-bytes", INT64_MAX, &row_group_bytes));
+    FIRN_TRY(find_size32(op, &settings, "page-size-bytes", &common.page_bytes_max));
+    FIRN_TRY(find_size32(op, &settings, "page-row-limit", &common.page_rows_max));
+    FIRN_TRY(find_size32(op, &settings, "dict-size-bytes", &common.dictionary_bytes_max));
+    FIRN_TRY(find_codec(op, &settings, &common));
+    FIRN_TRY(find_page_version(op, &settings, &common.page_v2));
 
     out->row_group_bytes = (uint64_t)row_group_bytes;
     out->leaves = FIRN_NEW_ARRAY(op->arena, struct firn_chunk_options, schema->leaf_count);
@@ -68,9 +86,9 @@ firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadat
         const struct firn_output_leaf *leaf = &schema->leaves[i];
         out->leaves[i] = common;
         out->leaves[i].dictionary =
-            column_property(op, metadata, "write.parquet.dict-encoding-enabled.column.", leaf->name);
+            column_property(op, &settings, "write.parquet.dict-encoding-enabled.column.", leaf->name);
         out->leaves[i].statistics =
-            !leaf->in_variant && column_property(op, metadata, "write.parquet.stats-enabled.column.", leaf->name);
+            !leaf->in_variant && column_property(op, &settings, "write.parquet.stats-enabled.column.", leaf->name);
     }
     return FIRN_OK;
 }

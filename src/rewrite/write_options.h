@@ -11,10 +11,14 @@ struct firn_write_options {
     struct firn_chunk_options *leaves; /* one an output leaf; codec_context is not set */
 };
 
+/* What the files are. Delete files follow write.delete.parquet.* before write.parquet.*, but for what is said of single
+ * columns: those are the table's. */
+enum firn_write_kind { FIRN_WRITE_DATA, FIRN_WRITE_DELETES };
+
 /* Lives in op->arena. USAGE for a property whose value makes no sense. Without write.parquet.compression-codec files
  * are zstd, as Iceberg writes into the properties of new tables. */
 FIRN_CHECKED firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadata *metadata,
-                                                const struct firn_output_schema *schema,
+                                                enum firn_write_kind kind, const struct firn_output_schema *schema,
                                                 struct firn_write_options *out);
 
 #endif

@@ -322,3 +322,13 @@ firn_status firn_store_delete(struct firn_op *op, struct firn_store *store, cons
         *failed_count = failed;
     return FIRN_OK;
 }
+
+void firn_store_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count)
+{
+    struct firn_env env = *op->env;
+    struct firn_op unhurried = *op;
+    env.stop = NULL;
+    unhurried.env = &env;
+    unhurried.deadline_ms = INT64_MAX;
+    FIRN_IGNORE(firn_store_delete(&unhurried, store, locations, count, NULL), "what is left is an orphan, and logged");
+}

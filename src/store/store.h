@@ -95,6 +95,9 @@ FIRN_CHECKED firn_status firn_store_list(struct firn_op *op, struct firn_store *
  * there; each is logged. Fails only when nothing could be tried. */
 FIRN_CHECKED firn_status firn_store_delete(struct firn_op *op, struct firn_store *store,
                                            const struct firn_text *locations, size_t count, size_t *failed_count);
+/* Removes what a failed change wrote. Neither a stop nor a deadline keeps it from that, and the failure that op->error
+ * tells stays; an object that cannot be removed is an orphan, and logged. */
+void firn_store_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count);
 
 /* Where a location really lies after relocation, as a local path, or UNSUPPORTED. For messages and for locks. */
 FIRN_CHECKED firn_status firn_store_local_path(struct firn_op *op, struct firn_store *store, struct firn_text location,

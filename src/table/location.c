@@ -75,11 +75,11 @@ struct firn_text firn_data_location(struct firn_arena *arena, const struct firn_
 }
 
 struct firn_text firn_data_file_name(struct firn_arena *arena, uint32_t partition, uint64_t task,
-                                     struct firn_uuid operation, uint32_t sequence, struct firn_text extension)
+                                     struct firn_uuid operation, uint32_t sequence, struct firn_text ending)
 {
     struct firn_text uuid = firn_uuid_text(arena, operation);
-    return firn_text_format(arena, "%05" PRIu32 "-%" PRIu64 "-%.*s-%05" PRIu32 ".%.*s", partition, task, FIRN_FMT(uuid),
-                            sequence, FIRN_FMT(extension));
+    return firn_text_format(arena, "%05" PRIu32 "-%" PRIu64 "-%.*s-%05" PRIu32 "%.*s", partition, task, FIRN_FMT(uuid),
+                            sequence, FIRN_FMT(ending));
 }
 
 struct firn_text firn_metadata_location(struct firn_arena *arena, const struct firn_metadata *metadata,

@@ -10,9 +10,9 @@
  * partition with path `partition_path` (empty: unpartitioned). */
 struct firn_text firn_data_location(struct firn_arena *arena, const struct firn_metadata *metadata,
                                     struct firn_text partition_path, struct firn_text file_name);
-/* "00003-7-<uuid>-00001.parquet". */
+/* "00003-7-<uuid>-00001.parquet"; the ending is ".parquet", "-deletes.puffin" and the like. */
 struct firn_text firn_data_file_name(struct firn_arena *arena, uint32_t partition, uint64_t task,
-                                     struct firn_uuid operation, uint32_t sequence, struct firn_text extension);
+                                     struct firn_uuid operation, uint32_t sequence, struct firn_text ending);
 /* <location>/metadata or write.metadata.path, joined with `file_name`. */
 struct firn_text firn_metadata_location(struct firn_arena *arena, const struct firn_metadata *metadata,
                                         struct firn_text file_name);

@@ -152,6 +152,13 @@ firn_status firn_metrics_config_new(struct firn_op *op, const struct firn_metada
     return FIRN_OK;
 }
 
+const struct firn_metrics_config *firn_metrics_config_full(struct firn_arena *arena)
+{
+    struct firn_metrics_config *config = FIRN_NEW(arena, struct firn_metrics_config);
+    config->fallback.mode = FIRN_METRICS_FULL;
+    return config;
+}
+
 struct firn_metrics_setting firn_metrics_config_find(const struct firn_metrics_config *config, int32_t field_id)
 {
     struct setting_entry key = { .field_id = field_id };

@@ -17,6 +17,8 @@ struct firn_metrics_config;
 FIRN_CHECKED firn_status firn_metrics_config_new(struct firn_op *op, const struct firn_metadata *metadata,
                                                  const struct firn_schema *schema, const struct firn_sort_order *order,
                                                  const struct firn_metrics_config **out);
+/* Counts and whole bounds of every column, whatever the table's properties say. */
+const struct firn_metrics_config *firn_metrics_config_full(struct firn_arena *arena);
 struct firn_metrics_setting firn_metrics_config_find(const struct firn_metrics_config *config, int32_t field_id);
 
 /* What is known of one column of a file before modes are applied. */

@@ -182,7 +182,7 @@ static void data_files_are_placed(void **state)
         CHECK(firn_text_is(location, cases[i].location), "%.*s", FIRN_FMT(location));
     }
     struct firn_uuid uuid = { { 1, 2, 3 } };
-    struct firn_text name = firn_data_file_name(op->arena, 3, 7, uuid, 1, FIRN_TEXT("parquet"));
+    struct firn_text name = firn_data_file_name(op->arena, 3, 7, uuid, 1, FIRN_TEXT(".parquet"));
     CHECK(firn_text_is(name, "00003-7-01020300-0000-0000-0000-000000000000-00001.parquet"), "%.*s", FIRN_FMT(name));
     struct firn_text path = firn_metadata_location(op->arena, table_with(op, ""), FIRN_TEXT("x"));
     CHECK(firn_text_is(path, "file:/w/db/t/metadata/x"), "%.*s", FIRN_FMT(path));
