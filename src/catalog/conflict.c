@@ -3,7 +3,10 @@
  * A row must not come back to life. It would when a data file is replaced by one that was written without a delete
  * committed meanwhile. Looked at are the delete files that are live in the branch's head and newer than the snapshot
  * the change was planned on: whatever commits they came through, and whatever manifests they were moved to since. Those
- * that were removed again went with the data files they applied to, which the removal of entries notices. */
+ * that were removed again went with the data files they applied to, which the removal of entries notices.
+ *
+ * Position deletes and vectors are no conflict where the change can carry them over to its added files: then all that
+ * may concern a removed file are handed to it. */
 #include "catalog/producer.h"
 
 #include "table/delete_index.h"
@@ -76,15 +79,25 @@ static firn_status find_newer_deletes(struct firn_op *op, const struct firn_prod
     return FIRN_OK;
 }
 
+/* What looking at the removed files has met. */
+struct meeting {
+    const struct firn_producer *producer;
+    int64_t sequence_number; /* of the planned snapshot */
+    struct firn_delete_index *index;
+    struct firn_map opened; /* paths of wide deletes that were read */
+    struct firn_map taken;  /* keys of `carried` */
+    struct entry_list *carried;
+};
+
 /* A position-delete file of a whole partition counts only if its rows name a removed file. Where that cannot be told,
  * it counts. Each is opened once. */
-static firn_status check_wide(struct firn_op *op, const struct firn_producer *producer, struct firn_map *opened,
-                              const struct firn_data_file *file)
+static firn_status check_wide(struct firn_op *op, struct meeting *meeting, const struct firn_data_file *file)
 {
+    const struct firn_producer *producer = meeting->producer;
     struct firn_text named = { 0 };
-    if (firn_map_find_text(opened, file->path))
+    if (firn_map_find_text(&meeting->opened, file->path))
         return FIRN_OK;
-    firn_map_put_text(opened, file->path);
+    firn_map_put_text(&meeting->opened, file->path);
     firn_status status =
         firn_position_deletes_name_any(op, producer->table->store, file, &producer->removed_paths, &named);
     if (status == FIRN_CANCELLED)
@@ -102,40 +115,62 @@ static bool equality_conflicts(const struct firn_snapshot_change *change)
     return change->added_count > 0 && change->added_sequence_number == FIRN_ABSENT;
 }
 
-static firn_status check_file(struct firn_op *op, const struct firn_producer *producer, struct firn_delete_index *index,
-                              int64_t sequence_number, const struct firn_data_file *file, struct firn_map *opened)
+/* Each once: a wide delete is met with every data file of its partition. */
+static void take(struct firn_op *op, struct meeting *meeting, const struct firn_delete_list *list)
 {
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct firn_text key = firn_delete_file_key(op->arena, &list->items[i]->file);
+        if (firn_map_find_text(&meeting->taken, key))
+            continue;
+        firn_map_put_text(&meeting->taken, key);
+        FIRN_PUSH(op->arena, meeting->carried, list->items[i]);
+    }
+}
+
+static firn_status check_file(struct firn_op *op, struct meeting *meeting, const struct firn_data_file *file)
+{
+    const struct firn_snapshot_change *change = meeting->producer->change;
     struct firn_manifest_entry entry = {
         .status = FIRN_ENTRY_EXISTING,
-        .sequence_number = sequence_number, /* as if written then: everything newer applies */
-        .file_sequence_number = sequence_number,
+        .sequence_number = meeting->sequence_number, /* as if written then: everything newer applies */
+        .file_sequence_number = meeting->sequence_number,
         .file = *file,
     };
     struct firn_delete_match match;
-    FIRN_TRY(firn_delete_index_match(op, index, &entry, &match));
+    FIRN_TRY(firn_delete_index_match(op, meeting->index, &entry, &match));
+    if (match.equality.count > 0 && equality_conflicts(change))
+        return conflict(op, file->path, "the equality delete file", match.equality.items[0]->file.path);
+    if (change->carry_over) {
+        take(op, meeting, &match.own);
+        take(op, meeting, &match.wide);
+        return FIRN_OK;
+    }
     if (match.own.count > 0)
         return conflict(op, file->path, "the delete file", match.own.items[0]->file.path);
-    if (match.equality.count > 0 && equality_conflicts(producer->change))
-        return conflict(op, file->path, "the equality delete file", match.equality.items[0]->file.path);
     for (uint32_t i = 0; i < match.wide.count; i++)
-        FIRN_TRY(check_wide(op, producer, opened, &match.wide.items[i]->file));
+        FIRN_TRY(check_wide(op, meeting, &match.wide.items[i]->file));
     return FIRN_OK;
 }
 
 static firn_status check_removed(struct firn_op *op, const struct firn_producer *producer,
-                                 const struct firn_snapshot *planned, const struct firn_manifest_list *rows)
+                                 const struct firn_snapshot *planned, const struct firn_manifest_list *rows,
+                                 struct entry_list *carried)
 {
     const struct firn_snapshot_change *change = producer->change;
+    struct meeting meeting = {
+        .producer = producer,
+        .sequence_number = planned->sequence_number,
+        .carried = carried,
+    };
     struct entry_list newer = { 0 };
-    struct firn_delete_index *index;
-    struct firn_map opened;
     FIRN_TRY(find_newer_deletes(op, producer, rows, planned->sequence_number, &newer));
     if (newer.count == 0)
         return FIRN_OK;
-    FIRN_TRY(firn_delete_index_new(op, producer->table->metadata, newer.items, (uint32_t)newer.count, &index));
-    firn_map_init(&opened, op->arena);
+    FIRN_TRY(firn_delete_index_new(op, producer->table->metadata, newer.items, (uint32_t)newer.count, &meeting.index));
+    firn_map_init(&meeting.opened, op->arena);
+    firn_map_init(&meeting.taken, op->arena);
     for (uint32_t i = 0; i < change->removed_count; i++)
-        FIRN_TRY(check_file(op, producer, index, planned->sequence_number, &change->removed[i], &opened));
+        FIRN_TRY(check_file(op, &meeting, &change->removed[i]));
     return FIRN_OK;
 }
 
@@ -160,9 +195,12 @@ firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *produ
     const struct firn_snapshot *planned;
     if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head || change->removed_count == 0)
         return FIRN_OK;
+    struct entry_list carried = { 0 };
     firn_status status = find_planned(op, producer, head, &planned);
     if (status == FIRN_OK && planned != head && producer->table->metadata->format_version > 1)
-        status = check_removed(op, producer, planned, rows);
+        status = check_removed(op, producer, planned, rows, &carried);
+    if (status == FIRN_OK)
+        status = firn_carried_update(op, producer, carried.items, (uint32_t)carried.count);
     producer->is_final = status == FIRN_CONFLICT;
     return status;
 }

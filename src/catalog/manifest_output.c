@@ -156,7 +156,7 @@ static firn_status write_added(struct firn_op *op, struct firn_producer *produce
     return FIRN_OK;
 }
 
-firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer *producer)
+static firn_status write_change(struct firn_op *op, struct firn_producer *producer)
 {
     const struct firn_snapshot_change *change = producer->change;
     if (producer->has_added)
@@ -178,4 +178,27 @@ firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer 
     FIRN_TRY(write_added(op, producer, &deletes, &producer->added_deletes));
     producer->has_added = true;
     return FIRN_OK;
+}
+
+static firn_status write_carried(struct firn_op *op, struct firn_producer *producer)
+{
+    struct firn_carried *carried = &producer->carried;
+    struct added_files deletes = {
+        .files = carried->files,
+        .count = carried->count,
+        .sequence_number = FIRN_ABSENT,
+        .is_deletes = true,
+    };
+    if (carried->has_rows)
+        return FIRN_OK;
+    carried->rows.count = 0;
+    FIRN_TRY(write_added(op, producer, &deletes, &carried->rows));
+    carried->has_rows = true;
+    return FIRN_OK;
+}
+
+firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer *producer)
+{
+    FIRN_TRY(write_change(op, producer));
+    return write_carried(op, producer);
 }

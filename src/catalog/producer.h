@@ -16,6 +16,16 @@ struct firn_manifest_rows {
     size_t count, capacity;
 };
 
+/* Deletes that others committed for removed data files, said anew of the added ones by change->carry_over. */
+struct firn_carried {
+    bool is_asked;            /* carry was called: what it wrote may have to go */
+    struct firn_text_list of; /* keys of the deletes that were carried; attempts that meet the same keep the result */
+    const struct firn_data_file *files;
+    uint32_t count;
+    bool has_rows;
+    struct firn_manifest_rows rows; /* manifests of `files` */
+};
+
 struct firn_producer {
     struct firn_pool *pool;
     struct firn_table *table;
@@ -40,6 +50,7 @@ struct firn_producer {
     int32_t format_version; /* they were written for */
     bool has_added;
     struct firn_manifest_rows added, added_deletes;
+    struct firn_carried carried;
     struct firn_map filtered; /* manifest to struct firn_filtered */
     struct firn_map merged;   /* a bin to struct firn_manifest_rows */
 
@@ -71,7 +82,7 @@ FIRN_CHECKED firn_status firn_manifest_output_finish(struct firn_op *op, struct 
 void firn_manifest_output_close(struct firn_manifest_output *output);
 /* A deep copy in the arena. */
 struct firn_manifest_file firn_manifest_row_copy(struct firn_arena *arena, const struct firn_manifest_file *row);
-/* Writes the change's own files, once for all attempts. */
+/* Writes the change's own files, once for all attempts, and what is carried, once for those that carry the same. */
 FIRN_CHECKED firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer *producer);
 
 /* manifest_filter.c: finding the entries that leave. */
@@ -121,9 +132,15 @@ FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_pr
                                               struct firn_manifest_rows *rows, int64_t sequence_number_min,
                                               int64_t *replaced);
 
-/* conflict.c: what others committed since the change was planned. `rows` are the head's manifests. Sets is_final. */
+/* conflict.c: what others committed since the change was planned. `rows` are the head's manifests. Deletes that can be
+ * carried over are. Sets is_final. */
 FIRN_CHECKED firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *producer,
                                               const struct firn_snapshot *head, const struct firn_manifest_list *rows);
+/* carried.c: has the deletes carried over that an attempt met; without any, what earlier attempts carried goes. */
+FIRN_CHECKED firn_status firn_carried_update(struct firn_op *op, struct firn_producer *producer,
+                                             const struct firn_manifest_entry *const *deletes, uint32_t count);
+/* Has what was carried removed. */
+void firn_carried_withdraw(struct firn_op *op, struct firn_producer *producer);
 /* position_paths.c: whether a position-delete file names one of `paths`. UNSUPPORTED when it cannot be told. */
 FIRN_CHECKED firn_status firn_position_deletes_name_any(struct firn_op *op, struct firn_store *store,
                                                         const struct firn_data_file *file, const struct firn_map *paths,

@@ -161,8 +161,10 @@ static firn_status build_manifests(struct firn_op *op, struct firn_producer *pro
     FIRN_TRY(fail_finally(producer, count_lost(op, producer, attempt)));
     FIRN_TRY(count_added(op, producer, attempt, change->added, change->added_count));
     FIRN_TRY(count_added(op, producer, attempt, change->added_deletes, change->added_delete_count));
+    FIRN_TRY(count_added(op, producer, attempt, producer->carried.files, producer->carried.count));
     FIRN_TRY(fail_finally(producer, check_no_rows_appear(op, producer, attempt)));
     push_front(op, &producer->added, &attempt->data);
+    push_front(op, &producer->carried.rows, &attempt->deletes);
     push_front(op, &producer->added_deletes, &attempt->deletes);
     FIRN_TRY(firn_manifests_merge(op, producer, &attempt->data, 0, &attempt->summary.manifests_replaced));
     return firn_manifests_merge(op, producer, &attempt->deletes, lowest, &attempt->summary.manifests_replaced);
@@ -222,8 +224,23 @@ static void forget_on_upgrade(struct firn_op *op, struct firn_producer *producer
         return;
     producer->format_version = version;
     producer->has_added = false;
+    firn_carried_withdraw(op, producer); /* of the old format */
     firn_map_init(&producer->filtered, op->arena);
     firn_map_init(&producer->merged, op->arena);
+}
+
+static firn_status check_deletes(struct firn_op *op, const struct firn_data_file *files, uint32_t count,
+                                 int32_t version)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct firn_data_file *file = &files[i];
+        bool is_vector = firn_data_file_is_deletion_vector(file);
+        bool is_position_file = file->content == FIRN_CONTENT_POSITION_DELETES && !is_vector;
+        if (version < 2 || (is_vector && version < 3) || (is_position_file && version > 2))
+            return firn_fail(op, FIRN_USAGE, "delete file '%.*s' does not fit a table of format version %d",
+                             FIRN_FMT(file->path), version);
+    }
+    return FIRN_OK;
 }
 
 static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
@@ -236,23 +253,11 @@ static firn_status make_attempt(struct firn_op *op, struct firn_producer *produc
     attempt->sequence_number = producer->format_version > 1 ? producer->table->metadata->last_sequence_number + 1 : 0;
     FIRN_TRY(find_head(op, producer, attempt));
     FIRN_TRY(load_rows(op, producer, attempt));
+    FIRN_TRY(check_deletes(op, producer->carried.files, producer->carried.count, producer->format_version));
     FIRN_TRY(build_manifests(op, producer, attempt));
     FIRN_TRY(write_list(op, producer, attempt)); /* (1) */
     return firn_catalog_commit(op, producer->table, firn_snapshot_requirements(op, producer, attempt),
                                firn_snapshot_updates(op, producer, attempt));
-}
-
-static firn_status check_deletes(struct firn_op *op, const struct firn_snapshot_change *change, int32_t version)
-{
-    for (uint32_t i = 0; i < change->added_delete_count; i++) {
-        const struct firn_data_file *file = &change->added_deletes[i];
-        bool is_vector = firn_data_file_is_deletion_vector(file);
-        bool is_position_file = file->content == FIRN_CONTENT_POSITION_DELETES && !is_vector;
-        if (version < 2 || (is_vector && version < 3) || (is_position_file && version > 2))
-            return firn_fail(op, FIRN_USAGE, "delete file '%.*s' does not fit a table of format version %d",
-                             FIRN_FMT(file->path), version);
-    }
-    return FIRN_OK;
 }
 
 /* Reference: procedures.md, 3.2. */
@@ -321,7 +326,8 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
     if (!producer->table->catalog)
         return firn_fail(op, FIRN_USAGE, "table '%.*s' was opened for reading only", FIRN_FMT(producer->table->name));
     FIRN_TRY(check_shape(op, producer->change));
-    FIRN_TRY(check_deletes(op, producer->change, metadata->format_version));
+    FIRN_TRY(check_deletes(op, producer->change->added_deletes, producer->change->added_delete_count,
+                           metadata->format_version));
     FIRN_TRY(read_properties(op, producer));
     producer->uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
     producer->snapshot_id = new_snapshot_id(op, metadata);
@@ -334,11 +340,12 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
 }
 
 /* (2): everything this producer wrote. */
-static void clean_up_failure(struct firn_op *op, const struct firn_producer *producer)
+static void clean_up_failure(struct firn_op *op, struct firn_producer *producer)
 {
     struct firn_store *store = producer->table->store;
     firn_store_discard(op, store, producer->lists_begun.items, producer->lists_begun.count);
     firn_store_discard(op, store, producer->manifests_begun.items, producer->manifests_begun.count);
+    firn_carried_withdraw(op, producer);
 }
 
 /* The lists of lost attempts, and manifests that the committed list does not name. */
@@ -384,6 +391,7 @@ firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, str
 {
     struct firn_producer producer = { .pool = pool, .table = table, .change = change };
     struct firn_attempt attempt = { 0 };
+    *out = (struct firn_snapshot_result){ 0 };
     FIRN_TRY(init(op, &producer));
     firn_status status = run_attempts(op, &producer, &attempt);
     if (status == FIRN_OK)
@@ -395,6 +403,8 @@ firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, str
         .sequence_number = attempt.sequence_number,
         .attempts = attempt.number,
         .removed_delete_files = attempt.removed_delete_files,
+        .carried_delete_files = status == FIRN_OK ? producer.carried.count : 0,
+        .must_plan_anew = status == FIRN_CONFLICT && producer.is_final,
     };
     return status;
 }

@@ -17,10 +17,12 @@
 /* A way out of a conflict: position deletes and vectors that came for removed data files since the change was planned
  * are said anew of the added ones. */
 struct firn_carry_over {
-    /* `deletes` are all of those deletes that are live in the head, equality deletes apart; what they say of removed
-     * data files beyond the planned snapshot is to be said in `added` of this change's added files. Called at each
-     * attempt that meets such deletes; a call withdraws what the one before it gave. CONFLICT when it cannot be
-     * done: the commit then fails for good with that error. */
+    /* `deletes` are all of those deletes that are live in the head, equality deletes apart: vectors and deletes of
+     * single data files that are removed, and deletes of partitions whose rows may or may not name a removed file. What
+     * they say of removed data files beyond the planned snapshot is to be said in `added` of this change's added files,
+     * in the format version that the table has then. Called when an attempt meets other deletes than the one before;
+     * a call withdraws what the one before it gave. CONFLICT when it cannot be done: the commit then fails for good
+     * with that error. */
     firn_status (*carry)(struct firn_op *op, void *context, const struct firn_manifest_entry *const *deletes,
                          uint32_t count, const struct firn_data_file **added, uint32_t *added_count);
     /* The commit failed definitely, or a later attempt needs nothing carried: what carry wrote is to be removed. */
@@ -56,11 +58,13 @@ struct firn_snapshot_result {
     int32_t attempts;
     uint64_t removed_delete_files; /* delete entries dropped by this commit, asked for or not */
     uint64_t carried_delete_files; /* delete files that carry_over gave */
+    bool must_plan_anew;           /* CONFLICT that no further attempt at the same change can mend */
 };
 
 /* Commits the change with retries (commit.retry.*). Validation against what was committed since `base_snapshot_id`:
  * a removed data file that is gone, or new position deletes or vectors on one, or (unless the sequence number is
- * pinned) new equality deletes, are CONFLICT with a text that says which file; such a conflict is final, as is
+ * pinned) new equality deletes, are CONFLICT with a text that says which file, but for what carry_over takes over; such
+ * a conflict is final, as is
  * added-records > deleted-records for "replace". `table` holds the new metadata afterwards. */
 FIRN_CHECKED firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                               const struct firn_snapshot_change *change,

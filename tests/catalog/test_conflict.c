@@ -430,6 +430,9 @@ struct interrupted {
     struct firn_catalog_kind kind;
     struct world *world;
     const char *peer_file;
+    const struct firn_data_file *peer_deletes; /* one a swap */
+    uint32_t peer_delete_count;
+    firn_status answer; /* of the swap once the peers are done, unless FIRN_OK: it does nothing */
 };
 
 static firn_status interrupted_swap(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
@@ -446,6 +449,15 @@ static firn_status interrupted_swap(struct firn_op *op, struct firn_catalog *cat
         interrupted->peer_file = NULL;
         CHECK_OK(op, fixture_append(op, &peer, &file, 1));
         fixture_close(&peer);
+    } else if (interrupted->peer_delete_count > 0) {
+        struct fixture peer;
+        interrupted->peer_delete_count--;
+        CHECK_OK(op, fixture_open(op, interrupted->world->store, FIRN_TEXT("mem://w"), &peer));
+        CHECK_OK(op, fixture_load(op, &peer));
+        CHECK_OK(op, fixture_delete(op, &peer, interrupted->peer_deletes++, 1));
+        fixture_close(&peer);
+    } else if (interrupted->answer != FIRN_OK) {
+        return firn_fail(op, interrupted->answer, "the answer of the test");
     }
     return interrupted->inner->swap(op, catalog, identifier, base, metadata, new_location);
 }
@@ -588,6 +600,189 @@ static void retries_end_and_leave_nothing(void **state)
     op->env = firn_env_real();
 }
 
+/* A carry_over that says everything in one delete file a call, "c1" for the first. */
+struct carrier {
+    struct world *world;
+    const struct firn_data_file *target;
+    struct firn_text asked; /* base names of the deletes of the last call */
+    int calls, withdrawals;
+    firn_status answer;
+};
+
+static struct firn_text base_name(struct firn_text path)
+{
+    for (size_t i = path.len; i > 0; i--)
+        if (path.data[i - 1] == '/')
+            return firn_text_from(path, i);
+    return path;
+}
+
+static firn_status carry(struct firn_op *op, void *context, const struct firn_manifest_entry *const *deletes,
+                         uint32_t count, const struct firn_data_file **added, uint32_t *added_count)
+{
+    struct carrier *carrier = context;
+    struct firn_data_file *file = FIRN_NEW(op->arena, struct firn_data_file);
+    struct firn_text name = firn_text_format(op->arena, "c%d", ++carrier->calls);
+    bool makes_vectors = carrier->world->fixture.table.metadata->format_version > 2;
+    carrier->asked = FIRN_TEXT("");
+    for (uint32_t i = 0; i < count; i++)
+        carrier->asked = firn_text_format(op->arena, "%.*s%s%.*s", FIRN_FMT(carrier->asked), i ? " " : "",
+                                          FIRN_FMT(base_name(deletes[i]->file.path)));
+    if (carrier->answer != FIRN_OK)
+        return firn_fail(op, carrier->answer, "cannot be carried");
+    *file = makes_vectors ? vector_of(op, carrier->world, name.data, 4, carrier->target)
+                          : position_delete(op, carrier->world, name.data, carrier->target);
+    *added = file;
+    *added_count = 1;
+    return FIRN_OK;
+}
+
+static void withdraw(struct firn_op *op, void *context)
+{
+    struct carrier *carrier = context;
+    (void)op;
+    carrier->withdrawals++;
+}
+
+/* What concerns a removed file is handed over, and what comes back is part of the commit. */
+static void deletes_are_carried_over(void **state)
+{
+    struct firn_op *op = test_op(state);
+    for (int version = 2; version <= 3; version++) {
+        struct world world;
+        begin(op, &world, version == 3 ? "{\"format-version\": \"3\"}" : NULL);
+        struct firn_data_file d[] = { append_one(op, &world, "d1"), append_one(op, &world, "d2") };
+        struct firn_data_file kept = append_one(op, &world, "d3");
+        struct firn_data_file n = fixture_file(op, &world.fixture, "n", 6);
+        struct firn_snapshot_change change = plan(&world, d, 2, &n);
+        struct carrier carrier = { .world = &world, .target = &n };
+        struct firn_carry_over carry_over = { carry, withdraw, &carrier };
+        change.carry_over = &carry_over;
+        for (int i = 0; i < 3; i++) {
+            const struct firn_data_file *target = i < 2 ? &d[i] : &kept;
+            struct firn_text name = firn_text_format(op->arena, "p%d", i + 1);
+            struct firn_data_file of_one = version == 3 ? vector_of(op, &world, name.data, 4, target)
+                                                        : position_delete(op, &world, name.data, target);
+            add_deletes(op, &world, &of_one, 1);
+        }
+        struct firn_data_file wide = position_delete(op, &world, "wide", NULL), e = equality_delete(op, &world, "e");
+        if (version == 2)
+            add_deletes(op, &world, &wide, 1);
+        add_deletes(op, &world, &e, 1);
+        CHECK_OK(op, commit(op, &world, &change));
+        CHECK(firn_text_is(carrier.asked, version == 3 ? "p1 p2" : "p1 wide p2"), "%.*s", FIRN_FMT(carrier.asked));
+        assert_int_equal(carrier.calls, 1);
+        assert_int_equal(carrier.withdrawals, 0);
+        check_live(op, &world, version == 3 ? "d3 n | c1 e p3" : "d3 n | c1 e p3 wide");
+        check_summary(&world, "added-delete-files", "1");
+        check_summary(&world, "added-position-deletes", "1");
+        check_summary(&world, version == 3 ? "added-dvs" : "added-position-delete-files", "1");
+        check_summary(&world, version == 3 ? "removed-dvs" : "removed-position-delete-files", "2");
+        check_summary(&world, "removed-position-deletes", "2");
+        check_summary(&world, "total-position-deletes", version == 3 ? "2" : "3");
+        struct firn_scan scan;
+        const struct firn_metadata *metadata = world.fixture.table.metadata;
+        CHECK_OK(op, firn_scan_plan(op, NULL, world.store, metadata, firn_metadata_current(metadata),
+                                    (struct firn_scan_options){ 0 }, &scan));
+        for (uint32_t i = 0; i < scan.file_count; i++) {
+            if (!firn_text_same(scan.files[i].entry->file.path, n.path))
+                continue;
+            assert_int_equal(scan.files[i].deletes.own.count, 1);
+            assert_int_equal(scan.files[i].deletes.own.items[0]->sequence_number, metadata->last_sequence_number);
+            assert_int_equal(scan.files[i].deletes.equality.count, 1);
+        }
+        end(op, &world);
+    }
+}
+
+/* Attempts that meet the same deletes keep what was given, one that meets others asks again; the losers leave nothing.
+ */
+static void lost_races_carry_what_they_meet(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_env env = *firn_env_real();
+    env.sleep_ms = no_sleep;
+    op->env = &env;
+    struct world world;
+    begin(op, &world, NULL);
+    struct firn_data_file d[] = { append_one(op, &world, "d1"), append_one(op, &world, "d2") };
+    struct firn_data_file n = fixture_file(op, &world.fixture, "n", 6);
+    struct firn_snapshot_change change = plan(&world, d, 2, &n);
+    struct carrier carrier = { .world = &world, .target = &n };
+    struct firn_carry_over carry_over = { carry, withdraw, &carrier };
+    struct firn_data_file p0 = position_delete(op, &world, "p0", &d[0]);
+    struct firn_data_file later[] = { equality_delete(op, &world, "e"), position_delete(op, &world, "p1", &d[1]) };
+    change.carry_over = &carry_over;
+    add_deletes(op, &world, &p0, 1);
+    struct interrupted interrupted = { .inner = world.fixture.catalog->kind,
+                                       .kind = *world.fixture.catalog->kind,
+                                       .world = &world,
+                                       .peer_deletes = later,
+                                       .peer_delete_count = 2 };
+    interrupted.kind.swap = interrupted_swap;
+    world.fixture.catalog->kind = &interrupted.kind;
+    struct firn_snapshot_result result;
+    CHECK_OK(op, firn_snapshot_commit(op, NULL, &world.fixture.table, &change, &result));
+    world.fixture.catalog->kind = interrupted.inner;
+    assert_int_equal(result.attempts, 3);
+    assert_int_equal(result.carried_delete_files, 1);
+    assert_int_equal(carrier.calls, 2); /* not for the equality delete */
+    CHECK(firn_text_is(carrier.asked, "p0 p1"), "%.*s", FIRN_FMT(carrier.asked));
+    check_live(op, &world, "n | c2 e");
+    end(op, &world);
+    op->env = firn_env_real();
+}
+
+static void what_was_carried_goes_with_a_definite_failure(void **state)
+{
+    static const struct {
+        firn_status swap, carry, wanted;
+        int withdrawals;
+        bool must_plan_anew;
+    } cases[] = {
+        { FIRN_CONFLICT, FIRN_OK, FIRN_CONFLICT, 1, false },
+        { FIRN_UNKNOWN, FIRN_OK, FIRN_UNKNOWN, 0, false },
+        { FIRN_OK, FIRN_CONFLICT, FIRN_CONFLICT, 1, true },
+    };
+    struct firn_op *op = test_op(state);
+    struct firn_env env = *firn_env_real();
+    env.sleep_ms = no_sleep;
+    op->env = &env;
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct world world;
+        begin(op, &world, "{\"commit.retry.num-retries\": \"2\", \"commit.status-check.num-retries\": \"0\"}");
+        struct firn_data_file d = append_one(op, &world, "d");
+        struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
+        struct firn_snapshot_change change = plan(&world, &d, 1, &n);
+        struct carrier carrier = { .world = &world, .target = &n, .answer = cases[i].carry };
+        struct firn_carry_over carry_over = { carry, withdraw, &carrier };
+        struct firn_data_file p = position_delete(op, &world, "p", &d);
+        change.carry_over = &carry_over;
+        add_deletes(op, &world, &p, 1);
+        struct interrupted interrupted = { .inner = world.fixture.catalog->kind,
+                                           .kind = *world.fixture.catalog->kind,
+                                           .world = &world,
+                                           .answer = cases[i].swap };
+        interrupted.kind.swap = interrupted_swap;
+        world.fixture.catalog->kind = &interrupted.kind;
+        struct firn_snapshot_result result;
+        CHECK_STATUS(op, cases[i].wanted, firn_snapshot_commit(op, NULL, &world.fixture.table, &change, &result));
+        world.fixture.catalog->kind = interrupted.inner;
+        assert_int_equal(carrier.calls, 1);
+        assert_int_equal(carrier.withdrawals, cases[i].withdrawals);
+        assert_int_equal(result.must_plan_anew, cases[i].must_plan_anew);
+        assert_int_equal(result.carried_delete_files, 0);
+        check_live(op, &world, "d | p");
+        if (cases[i].wanted != FIRN_UNKNOWN) {
+            end(op, &world);
+            continue;
+        }
+        fixture_close(&world.fixture);
+        firn_store_close(world.store);
+    }
+    op->env = firn_env_real();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +800,9 @@ int main(void)
         TEST(a_lost_race_is_run_again),
         TEST(row_ids_given_between_attempts_stay),
         TEST(retries_end_and_leave_nothing),
+        TEST(deletes_are_carried_over),
+        TEST(lost_races_carry_what_they_meet),
+        TEST(what_was_carried_goes_with_a_definite_failure),
     };
     return cmocka_run_group_tests_name("conflict", tests, NULL, NULL);
 }
