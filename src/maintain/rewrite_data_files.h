@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "firn/rewrite_data_files.h"
+#include "maintain/delete_use.h"
 #include "rewrite/rewrite.h"
 #include "table/scan.h"
 
@@ -68,25 +69,27 @@ struct firn_rewrite_history {
     struct firn_map snapshots; /* 8 bytes of snapshot id -> 1 when the snapshot's files are settled, 2 when new */
     int64_t *ids;              /* the keys' storage */
     bool is_covered;           /* a complete run with the same settings is in the branch's history */
+    int64_t covered_number;    /* sequence number of the snapshot it was planned on */
 };
 /* `head` is the branch's snapshot. */
 void firn_rewrite_history_read(struct firn_op *op, const struct firn_metadata *metadata,
                                const struct firn_snapshot *head, struct firn_text settings, struct firn_text shape,
                                struct firn_rewrite_history *out);
-bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_manifest_entry *entry);
+/* Neither the file nor a delete that applies to it is news. */
+bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_scan_file *file);
 
 /* Why a file is in the plan or not. */
 enum firn_rewrite_verdict {
-    FIRN_VERDICT_SIZE_FINE, /* within limits */
+    FIRN_VERDICT_SIZE_FINE, /* within limits, as are its deletes */
     FIRN_VERDICT_SMALL,     /* candidates */
     FIRN_VERDICT_LARGE,
-    FIRN_VERDICT_ALL,       /* rewrite-all */
-    FIRN_VERDICT_THRESHOLD, /* delete-file-threshold 0 takes files without deletes too */
-    FIRN_VERDICT_DELETES,   /* qualifies, left alone: firn cannot rewrite it */
-    FIRN_VERDICT_FORMAT,
+    FIRN_VERDICT_ALL,     /* rewrite-all */
+    FIRN_VERDICT_DELETES, /* delete-file-threshold or delete-ratio-threshold */
+    FIRN_VERDICT_FORMAT,  /* qualifies, left alone: firn cannot rewrite it */
     FIRN_VERDICT_ENCRYPTED,
     FIRN_VERDICT_SCHEMA,
     FIRN_VERDICT_TWICE,
+    FIRN_VERDICT_DELETE_FORMAT, /* firn cannot read a delete file that applies to it */
 };
 
 /* What became of the files that were packed together. */
@@ -104,7 +107,7 @@ struct firn_planned_group {
     int64_t bytes;
     enum firn_group_verdict verdict;
     const struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
-    const int64_t *bin_bytes;
+    const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
     int64_t output_count; /* files to expect: one a bin, more where a bin outgrows the writer's limit */
 };
@@ -114,7 +117,9 @@ struct firn_planned_group {
 struct firn_planned_file {
     const struct firn_scan_file *scan;
     enum firn_rewrite_verdict verdict;
-    uint32_t group; /* into `packed`; FIRN_NO_GROUP: none */
+    int64_t known_deleted_rows; /* by vectors and position deletes of this file alone: manifests tell no more */
+    bool is_over_threshold;     /* delete-file-threshold or delete-ratio-threshold */
+    uint32_t group;             /* into `packed`; FIRN_NO_GROUP: none */
 };
 
 struct firn_rewrite_plan {
@@ -129,9 +134,12 @@ struct firn_rewrite_plan {
     uint32_t thread_count;
     struct firn_text settings, shape; /* for the history that this run becomes */
     struct firn_text schema_problem;  /* not empty: why firn cannot rewrite files of this schema */
+    bool has_unreadable_deletes;      /* the table has delete files that firn does not read */
     struct firn_type **spec_types;    /* one a spec of the metadata */
     int64_t listed_file_count;        /* before `where`; FIRN_ABSENT: not known */
-    struct firn_planned_file *files;  /* those `where` does not rule out */
+    struct firn_scan whole;          /* of the snapshot; `where` narrows it when no delete files concern what is left */
+    struct firn_delete_uses uses;    /* of the delete files in it */
+    struct firn_planned_file *files; /* those `where` does not rule out */
     uint32_t file_count;
     struct firn_planned_group *packed; /* every group that was looked at */
     uint32_t packed_count;
@@ -141,7 +149,8 @@ struct firn_rewrite_plan {
     bool is_capped; /* max-files-to-rewrite left something out */
 };
 
-/* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above. Pure. */
+/* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and
+ * `has_unreadable_deletes`. Pure. */
 FIRN_CHECKED firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,
                                                   struct firn_rewrite_plan *plan);
 /* Cuts the files of a group at their split offsets and packs the pieces into bins, one output file each. LIMIT for more

@@ -71,6 +71,7 @@ static void lay_out_groups(struct firn_op *op, struct apply_run *run)
         count += plan->groups[i]->file_count;
     struct firn_data_file *inputs = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, count);
     int64_t *sequence_numbers = FIRN_NEW_ARRAY(op->arena, int64_t, count);
+    struct firn_delete_match *deletes = FIRN_NEW_ARRAY(op->arena, struct firn_delete_match, count);
     run->groups = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_group, plan->group_count);
     run->outcomes = FIRN_NEW_ARRAY(op->arena, struct group_outcome, plan->group_count);
     run->ready = FIRN_NEW_ARRAY(op->arena, uint32_t, plan->group_count);
@@ -80,6 +81,7 @@ static void lay_out_groups(struct firn_op *op, struct apply_run *run)
             .index = i,
             .inputs = inputs,
             .input_sequence_numbers = sequence_numbers,
+            .input_deletes = deletes,
             .input_count = planned->file_count,
             .bins = planned->bins,
             .bin_count = planned->bin_count,
@@ -87,9 +89,10 @@ static void lay_out_groups(struct firn_op *op, struct apply_run *run)
             .file_bytes_max = (uint64_t)firn_rewrite_write_max(&plan->options),
         };
         for (uint32_t j = 0; j < planned->file_count; j++) {
-            const struct firn_manifest_entry *entry = plan->files[planned->files[j]].scan->entry;
-            *inputs++ = entry->file;
-            *sequence_numbers++ = entry->sequence_number;
+            const struct firn_scan_file *scan = plan->files[planned->files[j]].scan;
+            *inputs++ = scan->entry->file;
+            *sequence_numbers++ = scan->entry->sequence_number;
+            *deletes++ = scan->deletes;
         }
     }
 }
@@ -248,6 +251,9 @@ static firn_status commit_ready(struct firn_op *op, struct apply_run *run)
 static firn_status execute_group(struct firn_op *op, struct apply_run *run, size_t index)
 {
     FIRN_TRY(firn_op_check(op));
+    for (uint32_t i = 0; i < run->groups[index].input_count; i++)
+        if (firn_delete_match_count(&run->groups[index].input_deletes[i]) > 0)
+            return firn_fail(op, FIRN_UNSUPPORTED, "delete files apply to the group, which firn cannot apply yet");
     firn_status status =
         firn_rewrite_group_execute(op, &run->context, &run->groups[index], &run->outcomes[index].result);
     firn_progress_group(op, run->context.progress);
@@ -403,7 +409,7 @@ static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
         enum firn_rewrite_verdict verdict;
         const char *why;
     } kinds[] = {
-        { FIRN_VERDICT_DELETES, "delete files apply to them, which firn cannot apply yet" },
+        { FIRN_VERDICT_DELETE_FORMAT, "delete files apply to them that firn cannot read" },
         { FIRN_VERDICT_FORMAT, "they are not Parquet" },
         { FIRN_VERDICT_ENCRYPTED, "they have key metadata, and firn cannot decrypt" },
         { FIRN_VERDICT_SCHEMA, "firn cannot rewrite files of this schema" },

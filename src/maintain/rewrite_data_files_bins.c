@@ -36,6 +36,17 @@ static int64_t file_size(const struct firn_data_file *file)
     return FIRN_MAX(file->file_bytes, 0);
 }
 
+/* What is left of some of a file's bytes without the rows that are known to be deleted. The reference adds the size of
+ * the delete files instead, which gives a bin to every data file where there are many. */
+static int64_t live_bytes(const struct firn_planned_file *file, int64_t bytes)
+{
+    int64_t rows = file->scan->entry->file.record_count;
+    if (file->known_deleted_rows == 0)
+        return bytes;
+    double deleted = (double)file->known_deleted_rows / (double)rows; /* rows are at least as many */
+    return FIRN_MAX(bytes - (int64_t)((double)bytes * deleted), 0);
+}
+
 static int64_t count_cuts(const struct firn_data_file *file, int64_t split_bytes)
 {
     if (firn_split_offsets_usable(file))
@@ -45,8 +56,9 @@ static int64_t count_cuts(const struct firn_data_file *file, int64_t split_bytes
 }
 
 /* The first piece begins at 0, so that no row group lies before all pieces, whatever the offsets say. */
-static void cut_at_offsets(struct packer *packer, const struct firn_data_file *file, uint32_t input)
+static void cut_at_offsets(struct packer *packer, const struct firn_planned_file *planned, uint32_t input)
 {
+    const struct firn_data_file *file = &planned->scan->entry->file;
     for (uint32_t i = 0; i < file->split_offset_count; i++) {
         bool is_last = i + 1 == file->split_offset_count;
         int64_t from = file->split_offsets[i];
@@ -54,20 +66,20 @@ static void cut_at_offsets(struct packer *packer, const struct firn_data_file *f
         uint64_t offset = i == 0 ? 0 : (uint64_t)from;
         packer->cuts[packer->cut_count++] = (struct cut){
             .piece = { .input = input, .offset = offset, .length = (uint64_t)until - offset },
-            .weight = until - from,
+            .weight = live_bytes(planned, until - from),
         };
     }
 }
 
-static void cut_at_intervals(struct packer *packer, const struct firn_data_file *file, uint32_t input)
+static void cut_at_intervals(struct packer *packer, const struct firn_planned_file *planned, uint32_t input)
 {
-    int64_t bytes = file_size(file);
+    int64_t bytes = file_size(&planned->scan->entry->file);
     int64_t at = 0;
     do {
         int64_t length = FIRN_MIN(packer->split_bytes, bytes - at);
         packer->cuts[packer->cut_count++] = (struct cut){
             .piece = { .input = input, .offset = (uint64_t)at, .length = (uint64_t)length },
-            .weight = length,
+            .weight = live_bytes(planned, length),
         };
         at += length;
     } while (at < bytes);
@@ -173,8 +185,8 @@ static firn_status make_cuts(struct firn_op *op, const struct firn_rewrite_plan 
     }
     packer->cuts = FIRN_NEW_ARRAY(op->arena, struct cut, (size_t)count);
     for (uint32_t i = 0; i < group->file_count; i++) {
-        const struct firn_data_file *file = &plan->files[group->files[i]].scan->entry->file;
-        if (firn_split_offsets_usable(file))
+        const struct firn_planned_file *file = &plan->files[group->files[i]];
+        if (firn_split_offsets_usable(&file->scan->entry->file))
             cut_at_offsets(packer, file, i);
         else
             cut_at_intervals(packer, file, i);
@@ -185,7 +197,13 @@ static firn_status make_cuts(struct firn_op *op, const struct firn_rewrite_plan 
 firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                    struct firn_planned_group *group)
 {
-    struct packer packer = { .split_bytes = firn_rewrite_split_bytes(&plan->options, group->bytes) };
+    int64_t bytes = group->bytes;
+    for (uint32_t i = 0; i < group->file_count; i++) {
+        const struct firn_planned_file *file = &plan->files[group->files[i]];
+        int64_t size = file_size(&file->scan->entry->file);
+        bytes -= size - live_bytes(file, size);
+    }
+    struct packer packer = { .split_bytes = firn_rewrite_split_bytes(&plan->options, bytes) };
     FIRN_TRY(make_cuts(op, plan, group, &packer));
     pack(op, &packer);
     build_bins(op, &packer, group);

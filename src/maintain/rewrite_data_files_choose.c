@@ -5,11 +5,14 @@
  *  (1) Files of one group have one spec, and one partition tuple if that is the spec of the output.
  *  (2) A file that firn cannot rewrite safely is in no group, and groups are judged without it.
  *  (3) Unless rewrite-all asks for it, a group is chosen only if something in it is new since the last run with these
- *      settings, and the rewrite gives fewer files, moves files to another spec, or cuts a file that is too large. */
+ *      settings, and the rewrite gives fewer files, applies deletes, moves files to another spec, or cuts a file that
+ * is too large. Deletes stop applying to what they were applied to, at the latest with the second rewrite, since a new
+ * file has the sequence number of the snapshot that was planned on, or its own. */
 #include "maintain/rewrite_data_files.h"
 
 #include "base/buffer.h"
 #include "base/math.h"
+#include "rewrite/deletion.h"
 
 #include <stdlib.h>
 
@@ -31,35 +34,38 @@ static const struct firn_data_file *data_file(const struct firn_rewrite_plan *pl
 }
 
 /* Rows deleted by files that concern this data file alone; others cannot be attributed without opening them. */
-static double deleted_ratio(const struct firn_scan_file *scan)
+static int64_t count_known_deleted(const struct firn_scan_file *scan)
 {
-    int64_t rows = scan->entry->file.record_count;
+    int64_t rows = FIRN_MAX(scan->entry->file.record_count, 0);
     int64_t deleted = 0;
-    if (rows <= 0)
-        return 0;
     for (uint32_t i = 0; i < scan->deletes.own.count; i++) {
         int64_t records = FIRN_MAX(scan->deletes.own.items[i]->file.record_count, 0);
         deleted = records > rows - deleted ? rows : deleted + records;
     }
-    return (double)deleted / (double)rows;
+    return deleted;
 }
 
-static bool qualifies_by_deletes(const struct firn_rewrite_options *options, const struct firn_scan_file *scan)
+/* Of a file without rows no ratio is too high. */
+static void judge_deletes(const struct firn_rewrite_options *options, struct firn_planned_file *file)
 {
-    return firn_delete_match_count(&scan->deletes) >= options->delete_file_threshold ||
-           deleted_ratio(scan) >= options->delete_ratio_threshold;
+    int64_t rows = file->scan->entry->file.record_count;
+    file->known_deleted_rows = count_known_deleted(file->scan);
+    file->is_over_threshold =
+        firn_delete_match_count(&file->scan->deletes) >= options->delete_file_threshold ||
+        (rows > 0 && (double)file->known_deleted_rows / (double)rows >= options->delete_ratio_threshold);
 }
 
-static enum firn_rewrite_verdict qualify(const struct firn_rewrite_options *options, const struct firn_scan_file *scan)
+static enum firn_rewrite_verdict qualify(const struct firn_rewrite_options *options,
+                                         const struct firn_planned_file *file)
 {
-    int64_t bytes = scan->entry->file.file_bytes;
+    int64_t bytes = file->scan->entry->file.file_bytes;
     if (options->rewrite_all)
         return FIRN_VERDICT_ALL;
     if (bytes < options->file_bytes_min)
         return FIRN_VERDICT_SMALL;
     if (bytes > options->file_bytes_max)
         return FIRN_VERDICT_LARGE;
-    return qualifies_by_deletes(options, scan) ? FIRN_VERDICT_DELETES : FIRN_VERDICT_SIZE_FINE;
+    return file->is_over_threshold ? FIRN_VERDICT_DELETES : FIRN_VERDICT_SIZE_FINE;
 }
 
 /* Which files are live more than once, one flag each: their rows are read as often, but removing the path removes every
@@ -83,30 +89,42 @@ static const bool *find_twice(struct firn_op *op, const struct firn_rewrite_plan
     return is_twice;
 }
 
-static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_scan_file *scan,
+static bool has_unreadable(const struct firn_delete_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!firn_delete_file_is_readable(&list->items[i]->file))
+            return true;
+    return false;
+}
+
+static bool has_unreadable_deletes(const struct firn_rewrite_plan *plan, const struct firn_delete_match *deletes)
+{
+    return plan->has_unreadable_deletes &&
+           (has_unreadable(&deletes->equality) || has_unreadable(&deletes->wide) || has_unreadable(&deletes->own));
+}
+
+static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_planned_file *file,
                                             bool is_twice)
 {
-    const struct firn_data_file *file = &scan->entry->file;
-    enum firn_rewrite_verdict verdict = qualify(&plan->options, scan);
+    const struct firn_data_file *data = &file->scan->entry->file;
+    enum firn_rewrite_verdict verdict = qualify(&plan->options, file);
     if (verdict == FIRN_VERDICT_SIZE_FINE)
         return verdict;
-    if (firn_delete_match_count(&scan->deletes) > 0)
-        return FIRN_VERDICT_DELETES;
     if (is_twice)
         return FIRN_VERDICT_TWICE;
-    if (file->format != FIRN_FILE_PARQUET)
+    if (data->format != FIRN_FILE_PARQUET)
         return FIRN_VERDICT_FORMAT;
-    if (file->key_metadata.data)
+    if (data->key_metadata.data)
         return FIRN_VERDICT_ENCRYPTED;
     if (plan->schema_problem.len > 0)
         return FIRN_VERDICT_SCHEMA;
-    return verdict == FIRN_VERDICT_DELETES ? FIRN_VERDICT_THRESHOLD : verdict;
+    return has_unreadable_deletes(plan, &file->scan->deletes) ? FIRN_VERDICT_DELETE_FORMAT : verdict;
 }
 
 static bool is_candidate(enum firn_rewrite_verdict verdict)
 {
     return verdict == FIRN_VERDICT_SMALL || verdict == FIRN_VERDICT_LARGE || verdict == FIRN_VERDICT_ALL ||
-           verdict == FIRN_VERDICT_THRESHOLD;
+           verdict == FIRN_VERDICT_DELETES;
 }
 
 /* What the files of a group have in common: spec and partition. Of a spec to be left, the spec alone: the rows go to
@@ -132,7 +150,8 @@ static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_pl
     for (uint32_t i = 0; i < plan->file_count; i++) {
         struct firn_planned_file *file = &plan->files[i];
         file->group = FIRN_NO_GROUP;
-        file->verdict = judge_file(plan, file->scan, is_twice[i]);
+        judge_deletes(&plan->options, file);
+        file->verdict = judge_file(plan, file, is_twice[i]);
         if (!is_candidate(file->verdict)) {
             plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
             continue;
@@ -182,7 +201,7 @@ static bool has_enough(const struct firn_rewrite_plan *plan, const struct firn_p
         (group->file_count >= options->input_files_min || group->bytes > options->target_file_bytes))
         return true;
     for (uint32_t i = 0; i < group->file_count; i++)
-        if (plan->files[group->files[i]].verdict == FIRN_VERDICT_THRESHOLD)
+        if (plan->files[group->files[i]].is_over_threshold)
             return true;
     return group->bytes > options->file_bytes_max;
 }
@@ -191,7 +210,7 @@ static bool has_news(const struct firn_rewrite_plan *plan, const struct firn_rew
                      const struct firn_planned_group *group)
 {
     for (uint32_t i = 0; i < group->file_count; i++)
-        if (!firn_rewrite_history_settles(history, plan->files[group->files[i]].scan->entry))
+        if (!firn_rewrite_history_settles(history, plan->files[group->files[i]].scan))
             return true;
     return false;
 }
@@ -200,10 +219,12 @@ static bool gains(const struct firn_rewrite_plan *plan, const struct firn_planne
 {
     if (plan->options.rewrite_all || group->output_count < group->file_count)
         return true;
-    for (uint32_t i = 0; i < group->file_count; i++)
-        if (plan->files[group->files[i]].verdict == FIRN_VERDICT_LARGE ||
-            data_file(plan, group->files[i])->spec_id != plan->options.output_spec_id)
+    for (uint32_t i = 0; i < group->file_count; i++) {
+        const struct firn_planned_file *file = &plan->files[group->files[i]];
+        if (file->verdict == FIRN_VERDICT_LARGE || firn_delete_match_count(&file->scan->deletes) > 0 ||
+            file->scan->entry->file.spec_id != plan->options.output_spec_id)
             return true;
+    }
     return false;
 }
 
@@ -293,11 +314,25 @@ static void list_chosen(struct firn_op *op, struct firn_rewrite_plan *plan)
     qsort_r(plan->groups, plan->group_count, sizeof *plan->groups, compare_groups, &plan->options.job_order);
 }
 
+/* Looks at the delete files: which of them firn does not read, and how many data files each applies to. */
+static void look_at_deletes(struct firn_op *op, struct firn_rewrite_plan *plan)
+{
+    const struct firn_scan *whole = &plan->whole;
+    const struct firn_scan_file **files = FIRN_NEW_ARRAY(op->arena, const struct firn_scan_file *, whole->file_count);
+    for (uint32_t i = 0; i < whole->delete_count; i++)
+        if (!firn_delete_file_is_readable(&whole->deletes[i]->file))
+            plan->has_unreadable_deletes = true;
+    for (uint32_t i = 0; i < whole->file_count; i++)
+        files[i] = &whole->files[i];
+    firn_delete_uses_count(op->arena, files, whole->file_count, &plan->uses);
+}
+
 firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,
                                      struct firn_rewrite_plan *plan)
 {
     struct firn_map partitions;
     struct group_list groups = { 0 };
+    look_at_deletes(op, plan);
     FIRN_TRY(collect_candidates(op, plan, &partitions));
     for (size_t i = 0; i < partitions.count; i++)
         pack_partition(op, plan, partitions.entries[i].value.pointer, &groups);

@@ -50,8 +50,10 @@ static bool mark_new(struct firn_rewrite_history *history, const struct firn_met
 {
     const struct firn_snapshot *at = head;
     for (uint32_t step = 0; at && step < metadata->snapshot_count; step++) {
-        if (at->id == covered_id)
+        if (at->id == covered_id) {
+            history->covered_number = at->sequence_number;
             return true;
+        }
         if (meaning_of(history, at->id) != SETTLED)
             mark(history, &history->ids[at - metadata->snapshots], NEW);
         at = firn_metadata_snapshot(metadata, at->parent_id);
@@ -74,8 +76,34 @@ void firn_rewrite_history_read(struct firn_op *op, const struct firn_metadata *m
     out->is_covered = find_covered(metadata, head, settings, &covered_id) && mark_new(out, metadata, head, covered_id);
 }
 
-bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_manifest_entry *entry)
+static bool settles_entry(const struct firn_rewrite_history *history, const struct firn_manifest_entry *entry)
 {
     uint64_t meaning = meaning_of(history, entry->snapshot_id);
     return history->is_covered ? meaning != NEW : meaning == SETTLED;
+}
+
+/* A run has applied what its outputs' number reaches; what came in the very commit that added them was carried over. */
+static bool was_applied(const struct firn_manifest_entry *output, const struct firn_manifest_entry *del)
+{
+    return del->sequence_number <= output->sequence_number && del->snapshot_id != output->snapshot_id;
+}
+
+static bool has_news(const struct firn_rewrite_history *history, const struct firn_manifest_entry *data, bool is_output,
+                     const struct firn_delete_list *deletes)
+{
+    for (uint32_t i = deletes->count; i-- > 0;) { /* the newest are last */
+        const struct firn_manifest_entry *del = deletes->items[i];
+        bool is_seen = history->is_covered && del->file_sequence_number <= history->covered_number;
+        if (!is_seen && !(is_output && was_applied(data, del)))
+            return true;
+    }
+    return false;
+}
+
+bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_scan_file *file)
+{
+    bool is_output = meaning_of(history, file->entry->snapshot_id) == SETTLED;
+    return settles_entry(history, file->entry) && !has_news(history, file->entry, is_output, &file->deletes.own) &&
+           !has_news(history, file->entry, is_output, &file->deletes.wide) &&
+           !has_news(history, file->entry, is_output, &file->deletes.equality);
 }

@@ -70,17 +70,34 @@ static int64_t count_listed_files(const struct firn_manifest_list *manifests)
     return count;
 }
 
+/* Takes the files of `whole` that `selected` has too. NULL: all. */
+static void take_files(struct firn_op *op, const struct firn_scan *selected, struct firn_rewrite_plan *plan)
+{
+    struct firn_map paths;
+    firn_map_init(&paths, op->arena);
+    for (uint32_t i = 0; selected && i < selected->file_count; i++)
+        firn_map_put_text(&paths, selected->files[i].entry->file.path);
+    plan->files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, plan->whole.file_count);
+    for (uint32_t i = 0; i < plan->whole.file_count; i++)
+        if (!selected || firn_map_find_text(&paths, plan->whole.files[i].entry->file.path))
+            plan->files[plan->file_count++].scan = &plan->whole.files[i];
+}
+
+/* A delete file leaves the table with the last data file that it applies to, so all of these must be known, whatever
+ * the predicate selects. */
 static firn_status scan_files(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
                               const struct firn_predicate *where, struct firn_rewrite_plan *plan)
 {
-    struct firn_scan scan;
+    struct firn_scan selected;
     struct firn_scan_options options = { .where = where };
-    FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &scan));
-    plan->listed_file_count = count_listed_files(&scan.manifests);
-    plan->file_count = scan.file_count;
-    plan->files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, scan.file_count);
-    for (uint32_t i = 0; i < scan.file_count; i++)
-        plan->files[i].scan = &scan.files[i];
+    FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &selected));
+    bool needs_all = where && selected.delete_count > 0;
+    plan->whole = selected;
+    options.where = NULL;
+    if (needs_all)
+        FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &plan->whole));
+    plan->listed_file_count = count_listed_files(&selected.manifests);
+    take_files(op, needs_all ? &selected : NULL, plan);
     return FIRN_OK;
 }
 

@@ -41,6 +41,16 @@ struct firn_deletions {
     struct firn_map tails;  /* ends of lists seen, by address, to how many entries before it are loaded */
 };
 
+bool firn_delete_file_is_readable(const struct firn_data_file *file)
+{
+    if (file->key_metadata.len > 0)
+        return false;
+    if (file->content == FIRN_CONTENT_EQUALITY_DELETES)
+        return file->format == FIRN_FILE_PARQUET;
+    return file->format == FIRN_FILE_PARQUET || file->format == FIRN_FILE_AVRO ||
+           firn_data_file_is_deletion_vector(file);
+}
+
 static firn_status fail_in(struct firn_op *op, firn_status status, const struct firn_manifest_entry *del)
 {
     return firn_context(op, status, "delete file \"%.*s\"", FIRN_FMT(del->file.path));

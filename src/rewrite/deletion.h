@@ -17,6 +17,9 @@ struct firn_deletions_config {
     struct firn_pool *pool; /* delete files are read in parallel */
 };
 
+/* Whether firn reads delete files like this one: by format and encryption, without opening it. */
+bool firn_delete_file_is_readable(const struct firn_data_file *file);
+
 struct firn_deletions;
 /* Reads what applies to `files`, deletion vectors apart: these are read when asked for, since each is of one file only.
  * Lives in op->arena; borrows config and files. Equality keys are charged to the operation's budget: LIMIT says how

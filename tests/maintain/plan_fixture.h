@@ -9,18 +9,30 @@
 
 #define MEBIBYTE INT64_C(1048576)
 
-/* One file; zeros mean: PARQUET, one row group, partition 0 of spec 0, no deletes, snapshot 1. */
+/* One file; zeros mean: PARQUET, one row group, a row for ten bytes, partition 0 of spec 0, no deletes of its own,
+ * snapshot 1 and its sequence number. */
 struct sim_file {
     int64_t bytes;
     int64_t row_group_bytes; /* 0: one row group */
     int32_t part;
     int32_t spec_id;
     int64_t snapshot_id;
-    uint32_t delete_count;
+    int64_t sequence_number;
+    int64_t own_deleted_rows; /* by a vector of the same snapshot */
+    int64_t records;          /* 0: bytes / 10; -1: none */
     enum firn_file_format format;
     bool is_encrypted;
     bool is_first_again; /* the path of the table's first file */
     bool has_no_offsets;
+};
+
+/* A delete file of a partition; zeros mean: PARQUET, position deletes of partition 0 of spec 0, snapshot 1. */
+struct sim_delete {
+    bool is_equality;
+    int32_t part;
+    int32_t spec_id;
+    int64_t snapshot_id;
+    enum firn_file_format format;
 };
 
 struct sim_snapshot {
@@ -30,6 +42,7 @@ struct sim_snapshot {
 
 struct sim_table {
     FIRN_ARRAY(struct sim_file) files;
+    FIRN_ARRAY(struct sim_delete) deletes;
     FIRN_ARRAY(struct sim_snapshot) snapshots; /* ids 1, 2, ...; each the parent of the next */
 };
 
@@ -91,23 +104,29 @@ static inline const struct firn_metadata *sim_metadata(struct firn_op *op, const
     return metadata;
 }
 
+static inline struct firn_partition sim_partition(struct firn_op *op, int32_t part)
+{
+    struct firn_value *value = FIRN_NEW(op->arena, struct firn_value);
+    *value = (struct firn_value){ .type = FIRN_TYPE_INT, .integer = part };
+    return (struct firn_partition){ value, 1 };
+}
+
 static inline void sim_entry(struct firn_op *op, const struct sim_file *sim, size_t index,
                              struct firn_manifest_entry *entry)
 {
-    struct firn_value *part = FIRN_NEW(op->arena, struct firn_value);
-    *part = (struct firn_value){ .type = FIRN_TYPE_INT, .integer = sim->part };
     int64_t row_group_bytes = sim->row_group_bytes ? sim->row_group_bytes : FIRN_MAX(sim->bytes, 1);
     uint32_t row_groups = sim->has_no_offsets ? 0 : (uint32_t)((sim->bytes + row_group_bytes - 1) / row_group_bytes);
     entry->status = FIRN_ENTRY_ADDED;
     entry->snapshot_id = sim->snapshot_id ? sim->snapshot_id : 1;
-    entry->sequence_number = entry->file_sequence_number = entry->snapshot_id;
+    entry->file_sequence_number = entry->snapshot_id;
+    entry->sequence_number = sim->sequence_number ? sim->sequence_number : entry->snapshot_id;
     entry->file = (struct firn_data_file){
         .path = firn_text_format(op->arena, "memory:/t/data/%zu.parquet", sim->is_first_again ? 0 : index),
         .format = sim->format,
         .format_text = sim->format == FIRN_FILE_ORC ? FIRN_TEXT("ORC") : FIRN_TEXT("PARQUET"),
         .spec_id = sim->spec_id,
-        .partition = { part, 1 },
-        .record_count = sim->bytes / 10,
+        .partition = sim_partition(op, sim->part),
+        .record_count = sim->records ? FIRN_MAX(sim->records, 0) : sim->bytes / 10,
         .file_bytes = sim->bytes,
         .key_metadata = sim->is_encrypted ? firn_bytes_of_text(FIRN_TEXT("key")) : (struct firn_bytes){ 0 },
         .split_offset_count = row_groups,
@@ -117,20 +136,68 @@ static inline void sim_entry(struct firn_op *op, const struct sim_file *sim, siz
         entry->file.split_offsets[i] = i == 0 && row_group_bytes > 4 ? 4 : i * row_group_bytes;
 }
 
-static inline struct firn_scan_file *sim_scan(struct firn_op *op, const struct sim_table *table)
+static inline const struct firn_manifest_entry *sim_delete_entry(struct firn_op *op, const struct sim_delete *sim,
+                                                                 size_t index)
 {
-    struct firn_scan_file *scan = FIRN_NEW_ARRAY(op->arena, struct firn_scan_file, table->files.count);
+    struct firn_manifest_entry *entry = FIRN_NEW(op->arena, struct firn_manifest_entry);
+    entry->snapshot_id = sim->snapshot_id ? sim->snapshot_id : 1;
+    entry->file_sequence_number = entry->sequence_number = entry->snapshot_id;
+    entry->file = (struct firn_data_file){
+        .content = sim->is_equality ? FIRN_CONTENT_EQUALITY_DELETES : FIRN_CONTENT_POSITION_DELETES,
+        .path = firn_text_format(op->arena, "memory:/t/data/%zu-deletes.parquet", index),
+        .format = sim->format,
+        .format_text = sim->format == FIRN_FILE_ORC ? FIRN_TEXT("ORC") : FIRN_TEXT("PARQUET"),
+        .spec_id = sim->spec_id,
+        .partition = sim_partition(op, sim->part),
+        .record_count = 7,
+        .file_bytes = 1000,
+        .content_offset = FIRN_ABSENT,
+        .content_bytes = FIRN_ABSENT,
+    };
+    return entry;
+}
+
+static inline const struct firn_manifest_entry *sim_vector(struct firn_op *op, const struct firn_manifest_entry *data,
+                                                           int64_t rows)
+{
+    struct firn_manifest_entry *entry = FIRN_NEW(op->arena, struct firn_manifest_entry);
+    *entry = *data;
+    entry->sequence_number = entry->file_sequence_number = entry->snapshot_id;
+    entry->file.content = FIRN_CONTENT_POSITION_DELETES;
+    entry->file.path = firn_text_format(op->arena, "%.*s.puffin", FIRN_FMT(data->file.path));
+    entry->file.referenced_data_file = data->file.path;
+    entry->file.format = FIRN_FILE_PUFFIN;
+    entry->file.format_text = FIRN_TEXT("PUFFIN");
+    entry->file.record_count = rows;
+    entry->file.content_offset = 4;
+    entry->file.content_bytes = 44;
+    return entry;
+}
+
+static inline struct firn_scan sim_scan(struct firn_op *op, const struct sim_table *table,
+                                        const struct firn_metadata *metadata)
+{
+    FIRN_ARRAY(const struct firn_manifest_entry *) deletes = { 0 };
+    struct firn_delete_index *index;
+    struct firn_scan scan = {
+        .files = FIRN_NEW_ARRAY(op->arena, struct firn_scan_file, table->files.count),
+        .file_count = (uint32_t)table->files.count,
+    };
+    for (size_t i = 0; i < table->deletes.count; i++)
+        FIRN_PUSH(op->arena, &deletes, sim_delete_entry(op, &table->deletes.items[i], i));
     for (size_t i = 0; i < table->files.count; i++) {
         const struct sim_file *sim = &table->files.items[i];
         struct firn_manifest_entry *entry = FIRN_NEW(op->arena, struct firn_manifest_entry);
         sim_entry(op, sim, i, entry);
-        scan[i].entry = entry;
-        scan[i].deletes.wide =
-            (struct firn_delete_list){ FIRN_NEW_ARRAY(op->arena, const struct firn_manifest_entry *, sim->delete_count),
-                                       sim->delete_count };
-        for (uint32_t j = 0; j < sim->delete_count; j++)
-            scan[i].deletes.wide.items[j] = entry;
+        scan.files[i].entry = entry;
+        if (sim->own_deleted_rows)
+            FIRN_PUSH(op->arena, &deletes, sim_vector(op, entry, sim->own_deleted_rows));
     }
+    scan.deletes = deletes.items;
+    scan.delete_count = (uint32_t)deletes.count;
+    CHECK_OK(op, firn_delete_index_new(op, metadata, scan.deletes, scan.delete_count, &index));
+    for (size_t i = 0; i < table->files.count; i++)
+        CHECK_OK(op, firn_delete_index_match(op, index, scan.files[i].entry, &scan.files[i].deletes));
     return scan;
 }
 
@@ -152,11 +219,11 @@ static inline struct firn_rewrite_plan *sim_plan(struct firn_op *op, const struc
         CHECK_OK(op,
                  firn_partition_types(op, &plan->metadata->specs[i], firn_metadata_schemas_by_age(op, plan->metadata),
                                       plan->metadata->schema_count, &plan->spec_types[i]));
-    struct firn_scan_file *scan = sim_scan(op, table);
+    plan->whole = sim_scan(op, table, plan->metadata);
     plan->file_count = (uint32_t)table->files.count;
     plan->files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, plan->file_count);
     for (uint32_t i = 0; i < plan->file_count; i++)
-        plan->files[i].scan = &scan[i];
+        plan->files[i].scan = &plan->whole.files[i];
     CHECK_OK(op, firn_rewrite_plan_choose(op, &history, plan));
     return plan;
 }

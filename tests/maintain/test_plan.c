@@ -1,7 +1,7 @@
 /* Planning of rewrite_data_files over files that exist only as manifest entries: what is chosen, how it is packed. */
 #include "maintain/plan_fixture.h"
 
-enum { OPTIONS_MAX = 8, FILES_MAX = 24, GROUPS_MAX = 6 };
+enum { OPTIONS_MAX = 8, FILES_MAX = 24, GROUPS_MAX = 6, DELETES_MAX = 4 };
 
 struct option {
     const char *key, *value;
@@ -138,6 +138,7 @@ struct choice {
         int64_t outputs;
     } groups[GROUPS_MAX];
     uint32_t left_alone;
+    struct sim_delete deletes[DELETES_MAX]; /* up to one of snapshot 0 */
 };
 
 #define M *MEBIBYTE
@@ -207,17 +208,25 @@ static const struct choice choices[] = {
       { { 70 M, 0, 0, 1 }, { 70 M, 0, 0, 1 } },
       { { 2, 2 } },
       0 },
-    { "files with deletes are left alone, and the rest judged without them",
+    { "small files with deletes are taken like others",
       { { NULL, NULL } },
-      { { 1 M },
-        { 1 M },
-        { 1 M },
-        { 1 M },
-        { .bytes = 1 M, .delete_count = 2 },
-        { .bytes = 500 M, .delete_count = 1 } },
+      { { 1 M }, { 1 M }, { 1 M }, { 1 M }, { .bytes = 1 M, .own_deleted_rows = 1 } },
+      { { 5, 1 } },
+      0,
+      { { .snapshot_id = 2 } } },
+    { "four of them are too few all the same",
+      { { NULL, NULL } },
+      { { 1 M }, { 1 M }, { 1 M }, { 1 M } },
       { { 0 } },
-      1 },
-    { "ORC, encrypted and deleted-from files do not keep others back",
+      0,
+      { { .snapshot_id = 2 } } },
+    { "files that cannot get fewer are rewritten to apply deletes",
+      { { "target-file-size-bytes", "104857600" } },
+      { { 70 M }, { 70 M }, { 70 M, 0, 7 }, { 70 M, 0, 7 } },
+      { { 2, 2 } },
+      0,
+      { { .part = 7, .snapshot_id = 2, .is_equality = true } } },
+    { "ORC, encrypted files and files with ORC deletes do not keep others back",
       { { NULL, NULL } },
       { { .bytes = 1 M, .format = FIRN_FILE_ORC },
         { 1 M },
@@ -225,20 +234,91 @@ static const struct choice choices[] = {
         { .bytes = 1 M, .is_encrypted = true },
         { 1 M },
         { 1 M },
-        { .bytes = 1 M, .delete_count = 1 },
+        { .bytes = 1 M, .part = 7 },
         { 1 M } },
       { { 5, 1 } },
-      3 },
+      3,
+      { { .part = 7, .snapshot_id = 2, .format = FIRN_FILE_ORC } } },
+    { "a file of fine size with ORC deletes does not qualify and is not called left alone",
+      { { NULL, NULL } },
+      { { 500 M } },
+      { { 0 } },
+      0,
+      { { .snapshot_id = 2, .format = FIRN_FILE_ORC } } },
     { "a file that the table has twice is left alone both times",
       { { NULL, NULL } },
       { { 1 M }, { 1 M }, { 1 M }, { .bytes = 1 M, .is_first_again = true }, { 1 M }, { 1 M }, { 1 M } },
       { { 5, 1 } },
       2 },
-    { "delete-file-threshold makes a fine file qualify",
+    { "delete-file-threshold reached and missed by one",
       { { "delete-file-threshold", "2" } },
-      { { .bytes = 500 M, .delete_count = 2 }, { .bytes = 500 M, .delete_count = 1 } },
+      { { 500 M }, { 500 M, 0, 7 } },
+      { { 1, 1 } },
+      0,
+      { { .snapshot_id = 2 }, { .snapshot_id = 2, .is_equality = true }, { .part = 7, .snapshot_id = 2 } } },
+    { "delete-file-threshold 0 takes files without deletes, where that gains something",
+      { { "delete-file-threshold", "0" }, { "min-input-files", "9" }, { "target-file-size-bytes", "104857600" } },
+      { { 80 M }, { 80 M, 0, 7 }, { 80 M, 0, 7 }, { 30 M, 0, 7 }, { 10 M, 0, 7 } },
+      { { 4, 3 } },
+      0 },
+    { "delete-ratio-threshold reached and missed by one row",
+      { { "delete-ratio-threshold", "0.5" } },
+      { { .bytes = 500 M, .records = 100, .own_deleted_rows = 50 },
+        { .bytes = 500 M, .part = 7, .records = 100, .own_deleted_rows = 49 } },
+      { { 1, 1 } },
+      0 },
+    { "delete-ratio-threshold is 0.3 without saying so",
+      { { NULL, NULL } },
+      { { .bytes = 500 M, .records = 1000, .own_deleted_rows = 300 },
+        { .bytes = 500 M, .part = 7, .records = 1000, .own_deleted_rows = 299 } },
+      { { 1, 1 } },
+      0 },
+    { "more deleted rows than rows count as all",
+      { { "delete-ratio-threshold", "1" } },
+      { { .bytes = 500 M, .records = 10, .own_deleted_rows = 11 } },
+      { { 1, 1 } },
+      0 },
+    { "a file without rows has no ratio",
+      { { "delete-ratio-threshold", "0.1" } },
+      { { .bytes = 500 M, .records = -1, .own_deleted_rows = 5 } },
       { { 0 } },
-      1 },
+      0 },
+    { "deletes that may be of other files do not count towards the ratio",
+      { { "delete-ratio-threshold", "0.01" } },
+      { { .bytes = 500 M, .records = 10 } },
+      { { 0 } },
+      0,
+      { { .snapshot_id = 2 }, { .snapshot_id = 2, .is_equality = true } } },
+    { "a small file over a threshold makes its group worth rewriting",
+      { { NULL, NULL } },
+      { { .bytes = 1 M, .records = 10, .own_deleted_rows = 3 }, { 1 M } },
+      { { 2, 1 } },
+      0 },
+    { "one small file over a threshold is rewritten alone",
+      { { NULL, NULL } },
+      { { .bytes = 1 M, .records = 10, .own_deleted_rows = 3 } },
+      { { 1, 1 } },
+      0 },
+    { "deletes reach older files of their own spec and partition only (R38)",
+      { { "delete-file-threshold", "1" } },
+      { { .bytes = 500 M, .snapshot_id = 2 }, { 500 M, 0, 7 }, { 500 M, 0, 0, 1 }, { 500 M } },
+      { { 1, 1 } },
+      0,
+      { { .snapshot_id = 2, .is_equality = true } } },
+    { "position deletes reach files of their own commit (R38)",
+      { { "delete-file-threshold", "1" } },
+      { { .bytes = 500 M, .snapshot_id = 2 }, { 500 M }, { .bytes = 500 M, .snapshot_id = 3 } },
+      { { 2, 2 } },
+      0,
+      { { .snapshot_id = 2 } } },
+    { "rows known to be deleted do not count towards the outputs",
+      { { "target-file-size-bytes", "104857600" } },
+      { { .bytes = 90 M, .records = 100, .own_deleted_rows = 80 },
+        { .bytes = 90 M, .records = 100, .own_deleted_rows = 80 },
+        { .bytes = 90 M, .records = 100, .own_deleted_rows = 80 },
+        { .bytes = 90 M, .records = 100, .own_deleted_rows = 80 } },
+      { { 4, 1 } },
+      0 },
     { "max-file-group-size-bytes closes groups",
       { { "max-file-group-size-bytes", "5242880" } },
       { { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M }, { 1 M } },
@@ -294,15 +374,23 @@ static const struct choice choices[] = {
       0 },
 };
 
-static void check_choice(struct firn_op *op, const struct choice *choice)
+static const struct firn_rewrite_plan *plan_choice(struct firn_op *op, const struct choice *choice)
 {
     struct firn_property properties[OPTIONS_MAX];
     size_t option_count = to_properties(choice->options, properties);
     struct sim_table table = { 0 };
-    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    for (int i = 0; i < 3; i++)
+        FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
     for (size_t i = 0; i < FILES_MAX && choice->files[i].bytes > 0; i++)
         FIRN_PUSH(op->arena, &table.files, choice->files[i]);
-    const struct firn_rewrite_plan *plan = sim_plan(op, &table, properties, option_count);
+    for (size_t i = 0; i < DELETES_MAX && choice->deletes[i].snapshot_id > 0; i++)
+        FIRN_PUSH(op->arena, &table.deletes, choice->deletes[i]);
+    return sim_plan(op, &table, properties, option_count);
+}
+
+static void check_choice(struct firn_op *op, const struct choice *choice)
+{
+    const struct firn_rewrite_plan *plan = plan_choice(op, choice);
     uint32_t expected = 0;
     while (expected < GROUPS_MAX && choice->groups[expected].files > 0)
         expected++;
@@ -327,13 +415,8 @@ static void every_file_has_a_reason(void **state)
 {
     struct firn_op *op = test_op(state);
     for (size_t i = 0; i < FIRN_COUNT_OF(choices); i++) {
-        struct firn_property properties[OPTIONS_MAX];
-        size_t option_count = to_properties(choices[i].options, properties);
-        struct sim_table table = { 0 };
-        FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
-        for (size_t j = 0; j < FILES_MAX && choices[i].files[j].bytes > 0; j++)
-            FIRN_PUSH(op->arena, &table.files, choices[i].files[j]);
-        json_t *json = firn_rewrite_plan_json(op, sim_plan(op, &table, properties, option_count));
+        const struct firn_rewrite_plan *plan = plan_choice(op, &choices[i]);
+        json_t *json = firn_rewrite_plan_json(op, plan);
         json_t *group, *file, *skipped = json_object_get(json, "skipped");
         size_t count = json_array_size(skipped), at, inner;
         json_array_foreach(skipped, at, file)
@@ -344,7 +427,7 @@ static void every_file_has_a_reason(void **state)
                 CHECK(strstr(json_string_value(json_object_get(file, "reason")), "chosen"), "%s", choices[i].name);
             count += inner;
         }
-        CHECK(count == table.files.count, "%s: %zu files explained", choices[i].name, count);
+        CHECK(count == plan->file_count, "%s: %zu files explained", choices[i].name, count);
     }
 }
 
