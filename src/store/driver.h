@@ -52,7 +52,5 @@ FIRN_CHECKED firn_status firn_local_write(struct firn_op *op, void *state, struc
  * a NUL where `location` is. */
 FIRN_CHECKED firn_status firn_location_local_path(struct firn_op *op, struct firn_text location,
                                                   struct firn_text *path);
-/* Length of the scheme of "scheme:/..."; 0: none. */
-size_t firn_location_scheme_len(struct firn_text location);
 
 #endif

@@ -103,6 +103,22 @@ void firn_store_discard(struct firn_op *op, struct firn_store *store, const stru
 FIRN_CHECKED firn_status firn_store_local_path(struct firn_op *op, struct firn_store *store, struct firn_text location,
                                                struct firn_text *out);
 
+/* Length of the scheme of "scheme:/..."; 0: none. */
+size_t firn_location_scheme_len(struct firn_text location);
+
+/* A location taken apart, so that one object spelled in two ways is seen to be one. */
+struct firn_location_parts {
+    struct firn_text scheme;    /* lower case; empty: none was written */
+    struct firn_text authority; /* lower case; empty: none */
+    struct firn_text path;      /* "/a/b": no doubled slashes, no "." and ".." parts, no slash at the end */
+};
+/* Never fails: what is no URI is a path. A file URI's "localhost" is no authority. Nothing is percent-decoded, as
+ * writers do not encode. In `arena`, or borrowed from `location`. */
+struct firn_location_parts firn_location_split(struct firn_arena *arena, struct firn_text location);
+/* Whether `path` is `folder` or lies below it, on a path boundary: "/t10" is not below "/t1". Both are paths of split
+ * locations. */
+bool firn_path_is_below(struct firn_text folder, struct firn_text path);
+
 /* `folder` and `name` joined by exactly one '/'. */
 struct firn_text firn_location_join(struct firn_arena *arena, struct firn_text folder, struct firn_text name);
 
