@@ -48,6 +48,8 @@ struct firn_rewrite_data_files_report {
     int64_t added_bytes_count;
     int64_t left_alone_files_count; /* qualifying files firn could not rewrite (deletes attached, ORC, Avro, ...) */
     int64_t commits, failed_commits;
+    int64_t carried_delete_files_count; /* written anew for deletes that others committed while this ran */
+    int64_t carried_rows_count;         /* that these delete */
     int64_t rows;
     int64_t elapsed_ms;
     int64_t snapshot_id; /* last committed; -1: none */

@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
       "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
       "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits, "
       "partial-progress.max-failed-commits, use-starting-sequence-number, output-spec-id, max-files-to-rewrite, "
-      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes" },
+      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; and firn's own carry-over-deletes" },
     { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
       "Proof before the commit: counts and footers, or also a fingerprint of every column" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
@@ -123,6 +123,8 @@ static json_t *report_json(const struct firn_rewrite_data_files_report *report)
         { "rows", report->rows },
         { "commits", report->commits },
         { "failed_commits", report->failed_commits },
+        { "carried_delete_files_count", report->carried_delete_files_count },
+        { "carried_rows_count", report->carried_rows_count },
         { "elapsed_ms", report->elapsed_ms },
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
@@ -163,6 +165,10 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
                 FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->added_bytes_count)),
                 FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
                 report->snapshot_id);
+    if (report->carried_delete_files_count > 0)
+        fprintf(cli->out, "%.*s rows that others deleted meanwhile stay deleted, by %.*s new delete files\n",
+                FIRN_FMT(cli_count_text(arena, report->carried_rows_count)),
+                FIRN_FMT(cli_count_text(arena, report->carried_delete_files_count)));
     for (uint32_t i = 0; i < report->warning_count; i++)
         fprintf(cli->err, "firn: warning: %.*s\n", FIRN_FMT(report->warnings[i]));
     return FIRN_OK;

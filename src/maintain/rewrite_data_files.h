@@ -4,8 +4,10 @@
 #define FIRN_MAINTAIN_REWRITE_DATA_FILES_H
 
 #include "base/map.h"
+#include "catalog/snapshot_producer.h"
 #include "firn/rewrite_data_files.h"
 #include "maintain/delete_use.h"
+#include "rewrite/carry_over.h"
 #include "rewrite/rewrite.h"
 #include "table/scan.h"
 
@@ -38,6 +40,7 @@ struct firn_rewrite_options {
     bool use_starting_sequence_number;
     int64_t job_order; /* enum firn_job_order */
     bool remove_dangling_deletes;
+    bool carry_over_deletes;
 };
 
 /* Checks strategy, sort order and options. USAGE names every unknown key at once; UNSUPPORTED for sort strategies. */
@@ -160,5 +163,17 @@ FIRN_CHECKED firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct
 /* Why a file was chosen or not, in words with numbers. */
 struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                           const struct firn_planned_file *file);
+
+/* Carries over what others delete from the inputs of one commit's groups. */
+struct firn_rewrite_carrier {
+    struct firn_carry_over calls;         /* for the change */
+    const struct firn_table *table;       /* kept fresh by the commit */
+    struct firn_carry_over_config config; /* `metadata` is the table's at each call, `number` of the last one */
+    const struct firn_carry_over_group *groups;
+    uint32_t group_count;
+    struct firn_carry_over_result given; /* by the last call */
+};
+/* Sets `calls`, which point to `carrier`; the caller has set the rest. */
+void firn_rewrite_carrier_init(struct firn_rewrite_carrier *carrier);
 
 #endif

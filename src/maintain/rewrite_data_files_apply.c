@@ -16,6 +16,8 @@
 /* Below this a group works slowly: better fewer of them at a time. */
 #define GROUP_MEMORY_BYTES_MIN (UINT64_C(384) << 20)
 #define MEMORY_BYTES_DEFAULT   (UINT64_C(1) << 30)
+/* The share of memory that may be spent on knowing where rows went: one in this many. */
+#define ROW_MAP_SHARE 8
 
 enum { OWN_PROPERTY_COUNT = 3 }; /* beside fingerprints: shape, settings, covers */
 
@@ -44,6 +46,7 @@ struct apply_run {
     pthread_mutex_t lock; /* everything below, the outcomes' states, the report and the table */
     uint32_t *ready;      /* groups that wait for a commit */
     uint32_t ready_count;
+    uint32_t carried_number;       /* of the last delete files written to carry deletes over */
     bool is_unknown;               /* the outcome of a commit is: (3) */
     struct firn_error first_error; /* of a group or a commit, whichever failed first */
 };
@@ -174,6 +177,23 @@ static void fill_files(struct firn_op *op, const struct apply_run *run, const ui
     }
 }
 
+static struct firn_rewrite_carrier make_carrier(struct firn_op *op, const struct apply_run *run, const uint32_t *batch,
+                                                uint32_t count)
+{
+    struct firn_carry_over_group *groups = FIRN_NEW_ARRAY(op->arena, struct firn_carry_over_group, count);
+    for (uint32_t i = 0; i < count; i++)
+        groups[i] = (struct firn_carry_over_group){ &run->groups[batch[i]], &run->outcomes[batch[i]].result };
+    return (struct firn_rewrite_carrier){
+        .table = run->table,
+        .config = { .store = run->context.store,
+                    .pool = run->context.pool,
+                    .operation = run->context.operation,
+                    .number = run->carried_number },
+        .groups = groups,
+        .group_count = count,
+    };
+}
+
 static void count_committed(struct apply_run *run, const uint32_t *batch, uint32_t count,
                             const struct firn_snapshot_result *snapshot)
 {
@@ -204,6 +224,9 @@ static firn_status commit_batch(struct firn_op *op, struct apply_run *run, const
         .added_sequence_number = pins ? plan->snapshot->sequence_number : FIRN_ABSENT,
         .base_snapshot_id = plan->snapshot->id,
     };
+    struct firn_rewrite_carrier carrier = make_carrier(op, run, batch, count);
+    firn_rewrite_carrier_init(&carrier);
+    change.carry_over = plan->options.carry_over_deletes ? &carrier.calls : NULL;
     fill_files(op, run, batch, count, &change);
     fill_properties(op, run, batch, count, &change);
     firn_status status = firn_snapshot_commit(op, run->context.pool, run->table, &change, &snapshot);
@@ -215,11 +238,15 @@ static firn_status commit_batch(struct firn_op *op, struct apply_run *run, const
         if (state == GROUP_COMMIT_FAILED)
             firn_rewrite_result_discard(op, run->context.store, &run->outcomes[batch[i]].result);
     }
-    if (status == FIRN_OK)
-        count_committed(run, batch, count, &snapshot);
-    else
+    run->carried_number = carrier.config.number;
+    if (status != FIRN_OK) {
         run->report->failed_commits++;
-    return status;
+        return status;
+    }
+    count_committed(run, batch, count, &snapshot);
+    run->report->carried_delete_files_count += (int64_t)snapshot.carried_delete_files;
+    run->report->carried_rows_count += carrier.given.row_count;
+    return FIRN_OK;
 }
 
 /* A failure that the run survives: kept for the report, and for the case that nothing succeeds. */
@@ -369,6 +396,13 @@ static uint32_t choose_width(const struct firn_rewrite_plan *plan, uint64_t memo
     return (uint32_t)FIRN_MAX(width, 1);
 }
 
+/* What is left to each group of the share for row maps: those of groups that run or wait for their commit are kept. */
+static uint64_t row_map_bytes(const struct firn_rewrite_plan *plan, uint64_t memory_bytes_max)
+{
+    bool can_carry = plan->options.carry_over_deletes && plan->metadata->format_version > 1;
+    return can_carry ? memory_bytes_max / ROW_MAP_SHARE / plan->group_count : 0;
+}
+
 static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, struct apply_run *run,
                                 struct firn_progress *progress)
 {
@@ -382,7 +416,8 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .operation = firn_uuid_random(op),
         .verify = plan->verify_full ? FIRN_VERIFY_FULL : FIRN_VERIFY_COUNTS,
         .progress = progress,
-        .memory_bytes_max = memory_bytes_max / width,
+        .memory_bytes_max = (memory_bytes_max - memory_bytes_max / ROW_MAP_SHARE) / width,
+        .row_map_bytes_max = row_map_bytes(plan, memory_bytes_max),
     };
     lay_out_groups(op, run);
     pthread_mutex_init(&run->lock, NULL);

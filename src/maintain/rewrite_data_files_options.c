@@ -39,6 +39,7 @@ static const struct option_row rows[] = {
     { "use-starting-sequence-number", FLAG, AT(use_starting_sequence_number), 0, 0, false },
     { "rewrite-job-order", JOB_ORDER, AT(job_order), 0, 0, false },
     { "remove-dangling-deletes", FLAG, AT(remove_dangling_deletes), 0, 0, false },
+    { "carry-over-deletes", FLAG, AT(carry_over_deletes), 0, 0, false }, /* firn's own */
 };
 
 static const char *const job_orders[] = { "none", "bytes-asc", "bytes-desc", "files-asc", "files-desc" };
@@ -226,6 +227,7 @@ firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_met
         .commits_max = 10,
         .failed_commits_max = FIRN_ABSENT,
         .use_starting_sequence_number = true,
+        .carry_over_deletes = true,
     };
     FIRN_TRY(check_strategy(op, args));
     FIRN_TRY(check_keys(op, args));
