@@ -163,6 +163,8 @@ static firn_status check_removed(struct firn_op *op, const struct firn_producer 
         .carried = carried,
     };
     struct entry_list newer = { 0 };
+    if (change->removed_count == 0)
+        return FIRN_OK;
     FIRN_TRY(find_newer_deletes(op, producer, rows, planned->sequence_number, &newer));
     if (newer.count == 0)
         return FIRN_OK;
@@ -193,12 +195,15 @@ firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *produ
 {
     const struct firn_snapshot_change *change = producer->change;
     const struct firn_snapshot *planned;
-    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head || change->removed_count == 0)
+    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head ||
+        (change->removed_count == 0 && change->removed_delete_count == 0 && !change->restated))
         return FIRN_OK;
     struct entry_list carried = { 0 };
     firn_status status = find_planned(op, producer, head, &planned);
     if (status == FIRN_OK && planned != head && producer->table->metadata->format_version > 1)
         status = check_removed(op, producer, planned, rows, &carried);
+    if (status == FIRN_OK && planned != head && change->restated)
+        status = firn_restated_check(op, producer, planned, rows);
     if (status == FIRN_OK)
         status = firn_carried_update(op, producer, carried.items, (uint32_t)carried.count);
     producer->is_final = status == FIRN_CONFLICT;

@@ -251,6 +251,8 @@ static firn_status make_attempt(struct firn_op *op, struct firn_producer *produc
     forget_on_upgrade(op, producer);
     firn_summary_init(&attempt->summary, op->arena, producer->partition_limit);
     attempt->sequence_number = producer->format_version > 1 ? producer->table->metadata->last_sequence_number + 1 : 0;
+    FIRN_TRY(check_deletes(op, producer->change->added_deletes, producer->change->added_delete_count,
+                           producer->format_version)); /* which another may have raised */
     FIRN_TRY(find_head(op, producer, attempt));
     FIRN_TRY(load_rows(op, producer, attempt));
     FIRN_TRY(check_deletes(op, producer->carried.files, producer->carried.count, producer->format_version));
@@ -326,8 +328,6 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
     if (!producer->table->catalog)
         return firn_fail(op, FIRN_USAGE, "table '%.*s' was opened for reading only", FIRN_FMT(producer->table->name));
     FIRN_TRY(check_shape(op, producer->change));
-    FIRN_TRY(check_deletes(op, producer->change->added_deletes, producer->change->added_delete_count,
-                           metadata->format_version));
     FIRN_TRY(read_properties(op, producer));
     producer->uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
     producer->snapshot_id = new_snapshot_id(op, metadata);

@@ -30,6 +30,19 @@ struct firn_carry_over {
     void *context;
 };
 
+/* Deletes said anew of data files that stay: new position deletes or vectors take the place of equality deletes, of
+ * position delete files or of older vectors. */
+struct firn_restated_deletes {
+    const struct firn_data_file *files; /* data files of this change: they must still be in the table then, without a
+                                           vector that the change does not remove */
+    uint32_t file_count;
+    const struct firn_data_file *settled; /* data files of earlier changes of the same run */
+    uint32_t settled_count;
+    const struct firn_manifest_entry *const *equality; /* equality deletes among `removed_deletes`: they may reach no
+                                                          live data file but these */
+    uint32_t equality_count;
+};
+
 /* What one snapshot changes. */
 struct firn_snapshot_change {
     struct firn_text operation; /* "append", "replace", "overwrite", "delete" */
@@ -44,6 +57,7 @@ struct firn_snapshot_change {
     uint32_t removed_count;
     const struct firn_data_file *removed_deletes; /* delete files, by (path, content offset, content size) */
     uint32_t removed_delete_count;
+    const struct firn_restated_deletes *restated; /* NULL: none */
     int64_t base_snapshot_id; /* what the change was planned on; FIRN_NO_SNAPSHOT skips conflict validation */
     const struct firn_carry_over *carry_over; /* NULL: such deletes are a conflict */
     bool fast_append;                         /* append without merging manifests */
