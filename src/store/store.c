@@ -307,16 +307,31 @@ static firn_status remove_with_scratch(struct firn_op *op, struct firn_store *st
     return status;
 }
 
+firn_status firn_store_delete_batch(struct firn_op *op, struct firn_store *store, struct firn_store_deletion *items,
+                                    size_t count)
+{
+    firn_status told = FIRN_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (told == FIRN_OK)
+            told = firn_op_check(op);
+        items[i].status = told == FIRN_OK ? remove_with_scratch(op, store, items[i].location) : told;
+        if (items[i].status != FIRN_OK)
+            items[i].why = firn_text_copy(op->arena, firn_text_of(op->error.text));
+    }
+    return told;
+}
+
 firn_status firn_store_delete(struct firn_op *op, struct firn_store *store, const struct firn_text *locations,
                               size_t count, size_t *failed_count)
 {
     size_t failed = 0;
     for (size_t i = 0; i < count; i++) {
-        FIRN_TRY(firn_op_check(op));
-        if (remove_with_scratch(op, store, locations[i]) != FIRN_OK) {
-            firn_log(op, FIRN_LOG_WARN, "cannot delete, skipping: %s", op->error.text);
-            failed++;
-        }
+        struct firn_store_deletion deletion = { .location = locations[i] };
+        FIRN_TRY(firn_store_delete_batch(op, store, &deletion, 1));
+        if (deletion.status == FIRN_OK)
+            continue;
+        firn_log(op, FIRN_LOG_WARN, "cannot delete, skipping: %.*s", FIRN_FMT(deletion.why));
+        failed++;
     }
     if (failed_count)
         *failed_count = failed;
@@ -331,4 +346,21 @@ void firn_store_discard(struct firn_op *op, struct firn_store *store, const stru
     unhurried.env = &env;
     unhurried.deadline_ms = INT64_MAX;
     FIRN_IGNORE(firn_store_delete(&unhurried, store, locations, count, NULL), "what is left is an orphan, and logged");
+}
+
+struct firn_text firn_store_key(struct firn_op *op, const struct firn_store *store, struct firn_text location)
+{
+    struct firn_arena *arena = op->arena;
+    if (store->relocation_count > 0 && location.len > 0) {
+        struct firn_text spelled = normal_spelling(op, location);
+        const struct firn_relocation *rule = find_relocation(store, spelled);
+        if (rule)
+            location = firn_text_join(arena, rule->to, firn_text_from(spelled, rule->from.len));
+    }
+    struct firn_location_parts parts = firn_location_split(arena, location);
+    if (parts.authority.len == 0 && (parts.scheme.len == 0 || firn_text_is(parts.scheme, "file")))
+        return parts.path;
+    bool s3 = firn_text_is(parts.scheme, "s3a") || firn_text_is(parts.scheme, "s3n");
+    return firn_text_format(arena, "%.*s://%.*s%.*s", FIRN_FMT(s3 ? FIRN_TEXT("s3") : parts.scheme),
+                            FIRN_FMT(parts.authority), FIRN_FMT(parts.path));
 }

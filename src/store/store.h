@@ -9,7 +9,7 @@
  *      finish fails it is absent, but for one case: the folder could not be synced. Then the object may be visible, and
  *      stays, since others may have seen it.
  *  (2) firn_store_writer_close before finish leaves nothing behind, not even a temporary file.
- *  (3) Only firn_store_delete and a failed write remove anything. */
+ *  (3) Only firn_store_delete_batch, firn_store_delete and a failed write remove anything. */
 #ifndef FIRN_STORE_STORE_H
 #define FIRN_STORE_STORE_H
 
@@ -91,13 +91,33 @@ typedef firn_status firn_store_visit(struct firn_op *op, void *context, const st
 FIRN_CHECKED firn_status firn_store_list(struct firn_op *op, struct firn_store *store, struct firn_text prefix,
                                          bool recursive, firn_store_visit *visit, void *context);
 
-/* Deletes objects; those that are absent count as deleted. `failed_count` (may be NULL) receives how many are still
- * there; each is logged. Fails only when nothing could be tried. */
+/* A deletion and what became of it. */
+struct firn_store_deletion {
+    struct firn_text location;
+    firn_status status;   /* FIRN_OK: the object is gone, or never was there */
+    struct firn_text why; /* of a failure; in op->arena */
+};
+/* Deletes a batch of objects, of which each tells what became of it. Fails only when the operation was told to stop:
+ * the status of those that were not tried is CANCELLED then.
+ *
+ * This is the one mechanism that deletes. Whether a file of a table may be deleted is not asked here: for everything
+ * that was ever part of a table, maintain/removal.h decides, and calls this. A writer that gives up what it wrote
+ * itself and never committed needs no such decision: it calls firn_store_delete or firn_store_discard. */
+FIRN_CHECKED firn_status firn_store_delete_batch(struct firn_op *op, struct firn_store *store,
+                                                 struct firn_store_deletion *items, size_t count);
+enum { FIRN_STORE_DELETE_MAX = 1000 }; /* objects in one batch */
+/* Deletes a writer's own objects; those that are absent count as deleted. `failed_count` (may be NULL) receives how
+ * many are still there; each is logged. Fails only when the operation was told to stop. */
 FIRN_CHECKED firn_status firn_store_delete(struct firn_op *op, struct firn_store *store,
                                            const struct firn_text *locations, size_t count, size_t *failed_count);
-/* Removes what a failed change wrote. Neither a stop nor a deadline keeps it from that, and the failure that op->error
- * tells stays; an object that cannot be removed is an orphan, and logged. */
+/* Removes what a failed change wrote and never committed. Neither a stop nor a deadline keeps it from that, and the
+ * failure that op->error tells stays; an object that cannot be removed is an orphan, and logged. */
 void firn_store_discard(struct firn_op *op, struct firn_store *store, const struct firn_text *locations, size_t count);
+
+/* What all spellings of one object have in common, for comparing: relocated; "file:/x", "file:///x" and "/x" alike,
+ * s3a and s3n as s3; scheme and authority in lower case; without empty, "." and ".." parts. Where that makes two
+ * objects look like one, it errs on the side of keeping. It names no object. In op->arena, or borrowed. */
+struct firn_text firn_store_key(struct firn_op *op, const struct firn_store *store, struct firn_text location);
 
 /* Where a location really lies after relocation, as a local path, or UNSUPPORTED. For messages and for locks. */
 FIRN_CHECKED firn_status firn_store_local_path(struct firn_op *op, struct firn_store *store, struct firn_text location,

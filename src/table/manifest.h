@@ -11,6 +11,9 @@ enum firn_content { FIRN_CONTENT_DATA = 0, FIRN_CONTENT_POSITION_DELETES = 1, FI
 enum firn_entry_status { FIRN_ENTRY_EXISTING = 0, FIRN_ENTRY_ADDED = 1, FIRN_ENTRY_DELETED = 2 };
 enum firn_file_format { FIRN_FILE_PARQUET, FIRN_FILE_AVRO, FIRN_FILE_ORC, FIRN_FILE_PUFFIN, FIRN_FILE_OTHER };
 
+/* A manifest of 100,000 files with wide metrics stays well below this. */
+#define FIRN_MANIFEST_BYTES_MAX (UINT64_C(1) << 31)
+
 /* A number that may be absent. */
 #define FIRN_ABSENT INT64_MIN
 

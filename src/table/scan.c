@@ -3,14 +3,11 @@
 
 #include "base/math.h"
 
-/* A manifest of 100,000 files with wide metrics stays well below this. */
-#define MANIFEST_BYTES_MAX (UINT64_C(1) << 31)
-
 static firn_status read_manifest_list(struct firn_op *op, struct firn_store *store, struct firn_text path,
                                       struct firn_manifest_list *out)
 {
     struct firn_buffer bytes = { 0 };
-    firn_status status = firn_store_read(op, store, path, MANIFEST_BYTES_MAX, &bytes);
+    firn_status status = firn_store_read(op, store, path, FIRN_MANIFEST_BYTES_MAX, &bytes);
     if (status == FIRN_OK)
         status = firn_manifest_list_parse(op, firn_buffer_bytes(&bytes), out);
     firn_buffer_done(&bytes);
@@ -43,7 +40,7 @@ static firn_status describe_embedded_manifest(struct firn_op *op, struct firn_st
     struct firn_buffer bytes = { 0 };
     struct firn_manifest manifest;
     struct firn_manifest_read_options options = { .skip_metrics = true };
-    firn_status status = firn_store_read(op, store, row->path, MANIFEST_BYTES_MAX, &bytes);
+    firn_status status = firn_store_read(op, store, row->path, FIRN_MANIFEST_BYTES_MAX, &bytes);
     if (status == FIRN_OK)
         status = firn_manifest_parse(op, firn_buffer_bytes(&bytes), NULL, metadata, options, &manifest);
     row->length = (int64_t)bytes.len;
@@ -98,7 +95,7 @@ firn_status firn_manifest_read(struct firn_op *op, struct firn_store *store, con
                                struct firn_manifest *out)
 {
     struct firn_buffer bytes = { 0 };
-    firn_status status = firn_store_read(op, store, row->path, MANIFEST_BYTES_MAX, &bytes);
+    firn_status status = firn_store_read(op, store, row->path, FIRN_MANIFEST_BYTES_MAX, &bytes);
     if (status == FIRN_OK)
         status = firn_manifest_parse(op, firn_buffer_bytes(&bytes), row, metadata, options, out);
     firn_buffer_done(&bytes);
@@ -204,7 +201,7 @@ static firn_status scan_manifest(struct firn_op *op, void *context, size_t index
         return FIRN_OK;
     FIRN_TRY(firn_op_check(op));
     struct firn_buffer bytes = { 0 };
-    firn_status status = firn_store_read(op, run->store, row->path, MANIFEST_BYTES_MAX, &bytes);
+    firn_status status = firn_store_read(op, run->store, row->path, FIRN_MANIFEST_BYTES_MAX, &bytes);
     if (status == FIRN_OK)
         status = parse_matching(op, run, row, firn_buffer_bytes(&bytes), &run->results[index]);
     firn_buffer_done(&bytes);

@@ -161,6 +161,9 @@ static firn_status fault_list(struct firn_op *op, void *context, struct firn_tex
 static firn_status fault_remove(struct firn_op *op, void *context, struct firn_text location)
 {
     struct fault_state *state = context;
+    atomic_fetch_add(&state->report->deletions, 1);
+    if (state->fault.refused && firn_text_ends(location, firn_text_of(state->fault.refused)))
+        return firn_fail(op, FIRN_DENIED, "'%.*s' is refused", FIRN_FMT(location));
     bool due = is_due(state, false);
     if (due && state->fault.kind != FAULT_ANSWER_LOST)
         return injected(op, state, "delete");
@@ -185,6 +188,7 @@ firn_status fault_store_open(struct firn_op *op, struct firn_store *inner, struc
         abort();
     *state = (struct fault_state){ .inner = inner, .fault = fault, .report = report };
     atomic_store(&report->calls, 0);
+    atomic_store(&report->deletions, 0);
     atomic_store(&report->fired, false);
     return firn_store_open_driver(op, NULL, &fault_driver, state, out);
 }

@@ -13,8 +13,9 @@ enum fault_kind {
 };
 
 struct fault {
-    uint32_t at_call; /* from 0 */
+    uint32_t at_call; /* from 0; UINT32_MAX: none */
     enum fault_kind kind;
+    const char *refused; /* deletions of locations that end so fail with DENIED, every time; NULL: none */
 };
 
 const char *fault_name(enum fault_kind kind);
@@ -22,6 +23,7 @@ const char *fault_name(enum fault_kind kind);
 /* What a fault store reports; owned by the test. */
 struct fault_report {
     atomic_uint calls;
+    atomic_uint deletions; /* asked for, refused ones too */
     atomic_bool fired;
 };
 
