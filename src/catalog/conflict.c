@@ -195,13 +195,16 @@ firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *produ
 {
     const struct firn_snapshot_change *change = producer->change;
     const struct firn_snapshot *planned;
-    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head ||
-        (change->removed_count == 0 && change->removed_delete_count == 0 && !change->restated))
+    bool removes_any = change->removed_count > 0 || change->removed_delete_count > 0 || change->spent_delete_count > 0;
+    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head || (!removes_any && !change->restated))
         return FIRN_OK;
     struct entry_list carried = { 0 };
     firn_status status = find_planned(op, producer, head, &planned);
-    if (status == FIRN_OK && planned != head && producer->table->metadata->format_version > 1)
+    bool is_late = status == FIRN_OK && planned != head && producer->table->metadata->format_version > 1;
+    if (is_late && change->removed_count > 0)
         status = check_removed(op, producer, planned, rows, &carried);
+    if (status == FIRN_OK && is_late)
+        status = firn_late_data_check(op, producer, planned, rows);
     if (status == FIRN_OK && planned != head && change->restated)
         status = firn_restated_check(op, producer, planned, rows);
     if (status == FIRN_OK)

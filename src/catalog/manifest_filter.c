@@ -30,10 +30,14 @@ bool firn_entry_leaves(struct firn_op *op, const struct firn_producer *producer,
             *index = (uint32_t)found->value.number;
         return found;
     }
-    found = firn_map_find_text(&producer->removed_deletes, firn_delete_file_key(op->arena, &entry->file));
+    struct firn_text key = firn_delete_file_key(op->arena, &entry->file);
+    found = firn_map_find_text(&producer->removed_deletes, key);
     if (found)
         *index = (uint32_t)found->value.number;
     if (found || (entry->sequence_number > 0 && entry->sequence_number < sequence_number_min))
+        return true;
+    found = firn_map_find_text(&producer->spent_deletes, key);
+    if (found && found->value.number != FIRN_STILL_NEEDED)
         return true;
     struct firn_text scope = firn_delete_file_scope(&entry->file);
     return scope.len > 0 && firn_map_find_text(&producer->removed_paths, scope);
@@ -105,9 +109,9 @@ static bool must_open(struct firn_op *op, const struct firn_producer *producer, 
     bool may_concern_removed = firn_manifest_may_hold_removed(op, producer, row);
     if (!row->is_deletes)
         return may_concern_removed;
-    bool removes_any = producer->removed_paths.count > 0 || producer->removed_deletes.count > 0;
-    return removes_any && (may_concern_removed || producer->removed_deletes.count > 0 ||
-                           row->min_sequence_number < sequence_number_min);
+    bool removes_deletes = producer->removed_deletes.count > 0 || producer->spent_deletes.count > 0;
+    bool removes_any = producer->removed_paths.count > 0 || removes_deletes;
+    return removes_any && (may_concern_removed || removes_deletes || row->min_sequence_number < sequence_number_min);
 }
 
 /* Results depend on the manifest, which never changes, for deletes on the lowest number that still matters, and for
@@ -126,6 +130,12 @@ const struct firn_filtered *firn_filtered_find(struct firn_op *op, const struct 
         firn_map_find_text(&producer->filtered, cache_key(op, row, sequence_number_min));
     const struct firn_filtered *filtered = entry ? entry->value.pointer : NULL;
     return filtered && filtered->lost_count > 0 ? filtered : NULL;
+}
+
+void firn_filtered_forget(struct firn_op *op, struct firn_producer *producer)
+{
+    firn_map_init(&producer->filtered, op->arena);
+    firn_map_init(&producer->merged, op->arena);
 }
 
 static firn_status open_missing(struct firn_op *op, struct firn_producer *producer,

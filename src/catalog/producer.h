@@ -42,6 +42,7 @@ struct firn_producer {
 
     struct firn_map removed_paths;      /* path of a removed data file to its index */
     struct firn_map removed_deletes;    /* key of a removed delete file to its index */
+    struct firn_map spent_deletes;      /* key of a spent delete file to its index; FIRN_STILL_NEEDED: it stays */
     struct firn_map removed_spec_ids;   /* specs of removed data files */
     struct firn_map removed_partitions; /* partition of removed data files to the index of one */
     bool trusts_summaries;              /* until a removed file was not where they say */
@@ -112,6 +113,8 @@ FIRN_CHECKED firn_status firn_manifests_filter(struct firn_op *op, struct firn_p
 /* What filtering found in a manifest that loses entries; NULL for the others. */
 const struct firn_filtered *firn_filtered_find(struct firn_op *op, const struct firn_producer *producer,
                                                const struct firn_manifest_file *row, int64_t sequence_number_min);
+/* Forgets what was found and what was merged: what leaves is another set now. */
+void firn_filtered_forget(struct firn_op *op, struct firn_producer *producer);
 /* Whether a live entry leaves; `index` tells which removal of the change asked for it, or FIRN_NOT_ASKED_FOR. */
 bool firn_entry_leaves(struct firn_op *op, const struct firn_producer *producer, int64_t sequence_number_min,
                        const struct firn_manifest_entry *entry, uint32_t *index);
@@ -136,6 +139,11 @@ FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_pr
  * carried over are. Sets is_final. */
 FIRN_CHECKED firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *producer,
                                               const struct firn_snapshot *head, const struct firn_manifest_list *rows);
+/* late_data.c: spent equality deletes stay that a data file needs which came since the change was planned. */
+#define FIRN_STILL_NEEDED UINT64_MAX
+FIRN_CHECKED firn_status firn_late_data_check(struct firn_op *op, struct firn_producer *producer,
+                                              const struct firn_snapshot *planned,
+                                              const struct firn_manifest_list *rows);
 /* carried.c: has the deletes carried over that an attempt met; without any, what earlier attempts carried goes. */
 FIRN_CHECKED firn_status firn_carried_update(struct firn_op *op, struct firn_producer *producer,
                                              const struct firn_manifest_entry *const *deletes, uint32_t count);

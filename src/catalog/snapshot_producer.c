@@ -87,6 +87,8 @@ static firn_status count_lost(struct firn_op *op, struct firn_producer *producer
             return firn_fail(op, FIRN_CONFLICT, "delete file '%.*s' is no longer part of the table",
                              FIRN_FMT(change->removed_deletes[i].path));
     attempt->removed_delete_files = (uint64_t)attempt->summary.metrics[FIRN_METRIC_REMOVED_DELETE_FILES];
+    if (firn_text_is(change->operation, "replace") && attempt->filtered.count == 0)
+        return firn_fail(op, FIRN_CONFLICT, "everything that was to be removed is gone or needed again");
     return FIRN_OK;
 }
 
@@ -225,8 +227,7 @@ static void forget_on_upgrade(struct firn_op *op, struct firn_producer *producer
     producer->format_version = version;
     producer->has_added = false;
     firn_carried_withdraw(op, producer); /* of the old format */
-    firn_map_init(&producer->filtered, op->arena);
-    firn_map_init(&producer->merged, op->arena);
+    firn_filtered_forget(op, producer);
 }
 
 static firn_status check_deletes(struct firn_op *op, const struct firn_data_file *files, uint32_t count,
@@ -267,7 +268,7 @@ static firn_status check_shape(struct firn_op *op, const struct firn_snapshot_ch
 {
     if (!firn_text_is(change->operation, "replace"))
         return FIRN_OK;
-    if (change->removed_count == 0 && change->removed_delete_count == 0)
+    if (change->removed_count == 0 && change->removed_delete_count == 0 && change->spent_delete_count == 0)
         return firn_fail(op, FIRN_USAGE, "a replacement removes nothing");
     if (change->added_count > 0 && change->removed_count == 0)
         return firn_fail(op, FIRN_USAGE, "a replacement adds data files and removes none");
@@ -309,6 +310,7 @@ static void index_removals(struct firn_op *op, struct firn_producer *producer)
     const struct firn_snapshot_change *change = producer->change;
     firn_map_init(&producer->removed_paths, op->arena);
     firn_map_init(&producer->removed_deletes, op->arena);
+    firn_map_init(&producer->spent_deletes, op->arena);
     firn_map_init(&producer->removed_spec_ids, op->arena);
     for (uint32_t i = 0; i < change->removed_count; i++) {
         const struct firn_data_file *file = &change->removed[i];
@@ -319,6 +321,10 @@ static void index_removals(struct firn_op *op, struct firn_producer *producer)
     for (uint32_t i = 0; i < change->removed_delete_count; i++) {
         struct firn_text key = firn_delete_file_key(op->arena, &change->removed_deletes[i]);
         firn_map_put_text(&producer->removed_deletes, key)->value.number = i;
+    }
+    for (uint32_t i = 0; i < change->spent_delete_count; i++) {
+        struct firn_text key = firn_delete_file_key(op->arena, &change->spent_deletes[i]);
+        firn_map_put_text(&producer->spent_deletes, key)->value.number = i;
     }
 }
 

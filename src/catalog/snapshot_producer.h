@@ -6,7 +6,8 @@
  *  (2) After a definite failure, the manifests and lists this producer wrote are removed; data files are the caller's.
  *  (3) After UNKNOWN nothing is removed.
  *  (4) Live entries of other writers are never dropped: only the files named for removal leave, plus delete files that
- *      can no longer apply to any live data file. */
+ *      can no longer apply to any live data file. Those that the planned snapshot shows to be so are looked at again
+ *      in the head (late_data.c). */
 #ifndef FIRN_CATALOG_SNAPSHOT_PRODUCER_H
 #define FIRN_CATALOG_SNAPSHOT_PRODUCER_H
 
@@ -58,6 +59,10 @@ struct firn_snapshot_change {
     const struct firn_data_file *removed_deletes; /* delete files, by (path, content offset, content size) */
     uint32_t removed_delete_count;
     const struct firn_restated_deletes *restated; /* NULL: none */
+    /* Delete files that, in the planned snapshot, apply to no data file but removed ones. They leave too, unless one is
+     * gone already or may be needed by a data file that came since. */
+    const struct firn_data_file *spent_deletes;
+    uint32_t spent_delete_count;
     int64_t base_snapshot_id; /* what the change was planned on; FIRN_NO_SNAPSHOT skips conflict validation */
     const struct firn_carry_over *carry_over; /* NULL: such deletes are a conflict */
     bool fast_append;                         /* append without merging manifests */
@@ -78,8 +83,8 @@ struct firn_snapshot_result {
 /* Commits the change with retries (commit.retry.*). Validation against what was committed since `base_snapshot_id`:
  * a removed data file that is gone, or new position deletes or vectors on one, or (unless the sequence number is
  * pinned) new equality deletes, are CONFLICT with a text that says which file, but for what carry_over takes over; such
- * a conflict is final, as is
- * added-records > deleted-records for "replace". `table` holds the new metadata afterwards. */
+ * a conflict is final, as is added-records > deleted-records for "replace", and a replacement that finds nothing left
+ * to remove. `table` holds the new metadata afterwards. */
 FIRN_CHECKED firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                               const struct firn_snapshot_change *change,
                                               struct firn_snapshot_result *out);

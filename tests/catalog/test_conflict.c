@@ -266,6 +266,74 @@ static void delete_files_are_removed_by_name(void **state)
 }
 
 /* R3 (b), R15 */
+/* What the planned snapshot shows to be of no use any more leaves with the change; one that is gone already is not
+ * missed. */
+static void spent_deletes_leave(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    begin(op, &world, NULL);
+    struct firn_data_file inputs[] = { append_one(op, &world, "d1"), append_one(op, &world, "d2") };
+    struct firn_data_file spent[] = {
+        equality_delete(op, &world, "e"),
+        position_delete(op, &world, "p", NULL),
+        position_delete(op, &world, "gone", NULL),
+    };
+    add_deletes(op, &world, spent, 2);
+    struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
+    struct firn_snapshot_change change = plan(&world, inputs, 2, &n);
+    change.spent_deletes = spent;
+    change.spent_delete_count = 3;
+    append_one(op, &world, "d3");
+    CHECK_OK(op, commit(op, &world, &change));
+    check_live(op, &world, "d3 n");
+    check_summary(&world, "removed-equality-deletes", "1");
+    check_summary(&world, "removed-position-deletes", "1");
+    check_summary(&world, "total-delete-files", "0");
+    check_summary(&world, "total-equality-deletes", "0");
+    end(op, &world);
+}
+
+/* A compaction that was planned before an equality delete commits after the change was planned: its output has a number
+ * that the delete reaches. */
+static void late_data_keeps_equality_deletes(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    begin(op, &world, NULL);
+    struct firn_data_file d1 = append_one(op, &world, "d1"), d2 = append_one(op, &world, "d2");
+    struct firn_data_file peers = fixture_file(op, &world.fixture, "peers", 3);
+    struct firn_snapshot_change peer = plan(&world, &d2, 1, &peers);
+    struct firn_data_file spent[] = { equality_delete(op, &world, "e"), position_delete(op, &world, "p", &d1) };
+    add_deletes(op, &world, spent, 2);
+    struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
+    struct firn_snapshot_change change = plan(&world, &d1, 1, &n);
+    change.spent_deletes = spent;
+    change.spent_delete_count = 2;
+    CHECK_OK(op, commit(op, &world, &peer));
+    check_live(op, &world, "d1 peers | e p");
+    CHECK_OK(op, commit(op, &world, &change));
+    check_live(op, &world, "n peers | e");
+    end(op, &world);
+}
+
+/* Nothing but spent deletes, and none of them is there: no empty snapshot. */
+static void nothing_left_to_remove_is_a_conflict(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    begin(op, &world, NULL);
+    append_one(op, &world, "d1");
+    struct firn_data_file gone = position_delete(op, &world, "gone", NULL);
+    struct firn_snapshot_change change = plan(&world, NULL, 0, NULL);
+    CHECK_STATUS(op, FIRN_USAGE, commit(op, &world, &change));
+    change.spent_deletes = &gone;
+    change.spent_delete_count = 1;
+    CHECK_STATUS(op, FIRN_CONFLICT, commit(op, &world, &change));
+    check_live(op, &world, "d1");
+    end(op, &world);
+}
+
 static void a_removed_input_is_a_final_conflict(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -689,6 +757,9 @@ int main(void)
         TEST(old_delete_files_fall_away),
         TEST(deletes_labelled_as_data_conflict),
         TEST(delete_files_are_removed_by_name),
+        TEST(spent_deletes_leave),
+        TEST(late_data_keeps_equality_deletes),
+        TEST(nothing_left_to_remove_is_a_conflict),
         TEST(a_removed_input_is_a_final_conflict),
         TEST(history_must_hold_the_planned_snapshot),
         TEST(files_from_before_numbers_keep_their_deletes),
