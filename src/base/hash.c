@@ -22,6 +22,13 @@ struct firn_hash128 firn_hash128_add(struct firn_hash128 a, struct firn_hash128 
     return sum;
 }
 
+struct firn_hash128 firn_hash128_subtract(struct firn_hash128 a, struct firn_hash128 b)
+{
+    struct firn_hash128 difference = { .low = a.low - b.low };
+    difference.high = a.high - b.high - (a.low < b.low);
+    return difference;
+}
+
 struct firn_hash128 firn_hash128_times(struct firn_hash128 a, uint64_t count)
 {
     struct firn_hash128 sum = { 0 };

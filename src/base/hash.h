@@ -12,8 +12,9 @@ struct firn_hash128 {
 uint64_t firn_hash64(struct firn_bytes bytes);
 /* XXH3 128 bits with a seed; stable: fingerprints in snapshot summaries use it. */
 struct firn_hash128 firn_hash128(struct firn_bytes bytes, uint64_t seed);
-/* Sum modulo 2^128. */
+/* Sum, difference and product modulo 2^128. */
 struct firn_hash128 firn_hash128_add(struct firn_hash128 a, struct firn_hash128 b);
+struct firn_hash128 firn_hash128_subtract(struct firn_hash128 a, struct firn_hash128 b);
 struct firn_hash128 firn_hash128_times(struct firn_hash128 a, uint64_t count);
 
 #endif

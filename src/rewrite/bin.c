@@ -7,13 +7,12 @@
 
 #include "base/math.h"
 #include "rewrite/column.h"
-#include "rewrite/gather.h"
-#include "rewrite/route.h"
+#include "rewrite/fingerprint.h"
+#include "rewrite/selection.h"
 
 #include <math.h>
 
 #define ROUTED_STEP_ROWS_MAX (INT64_C(1) << 20)
-#define NOWHERE              UINT32_MAX
 #define FIRST_STEP_DIVISOR   8  /* before the ratio of output to input is known, steps are small */
 #define TOLERANCE_DIVISOR    16 /* a row group may be this part of its size larger or smaller */
 #define MEMORY_STEP_DIVISOR  8  /* the last part of the encoders' memory is left to what a step takes too much */
@@ -28,21 +27,27 @@ struct pass {
     uint32_t first_partition;
     struct firn_output *outputs; /* one a partition of the pass */
     uint32_t output_count;
-    bool by_row; /* rows are picked; otherwise everything goes to outputs[0] */
+    bool by_row; /* rows go to several outputs; otherwise all that are not deleted go to outputs[0] */
     struct firn_window window;
-    struct firn_column *columns; /* one an output leaf */
+    struct firn_selection selection; /* of the step */
+    struct firn_column *columns;     /* one an output leaf */
     struct firn_gather *gathers;
+    size_t **cursors;    /* by leaf: place in each list of the selection */
     uint32_t *job_order; /* leaves, the dearest first */
 
     double input_done, output_done; /* bytes so far, for the ratio */
     double memory_ratio;            /* growth of the encoders' buffers by input, the largest of any step */
 
-    /* The step: rows of output o are order[starts[o] .. starts[o + 1]), ascending. */
     int64_t step_rows;
-    struct firn_buffer order;
-    uint32_t *starts;
-    uint32_t **cursors; /* by leaf: place in `order` for each output */
+
+    /* Verify full, by leaf: all that was read, and what of it no output took. */
+    struct firn_fingerprinter *read, *left_out;
 };
+
+static bool verifies(const struct pass *pass)
+{
+    return pass->run->context->verify == FIRN_VERIFY_FULL;
+}
 
 /* Prediction. */
 
@@ -56,23 +61,38 @@ static double slice_row_bytes(const struct firn_row_slice *slice)
     return (double)slice->bytes / (double)slice->row_count;
 }
 
-/* How many of the window's rows hold `bytes` of input; at least one. */
+/* How many of a slice's rows from `first` on hold `live` rows that are not deleted, or the first of more. */
+static int64_t rows_with_live(const struct firn_row_slice *slice, int64_t first, int64_t live)
+{
+    int64_t low = FIRN_MIN(live, slice->row_count - first), high = slice->row_count - first;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (firn_row_slice_live(slice, first, middle) <= live)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* How many of the window's rows hold `bytes` of input that is not deleted; at least one. */
 static int64_t rows_within(const struct firn_window *window, double bytes)
 {
     int64_t rows = 0, done = window->head_row;
     for (size_t i = window->head; i < window->slices.count; i++) {
         const struct firn_row_slice *slice = &window->slices.items[i];
         int64_t left = slice->row_count - done;
-        double row_bytes = slice_row_bytes(slice);
-        done = 0;
-        if (row_bytes * (double)left > bytes)
-            return FIRN_MAX(rows + (int64_t)(bytes / row_bytes), 1);
-        bytes -= row_bytes * (double)left;
+        double row_bytes = slice_row_bytes(slice), live = (double)firn_row_slice_live(slice, done, left);
+        if (row_bytes * live > bytes)
+            return FIRN_MAX(rows + rows_with_live(slice, done, (int64_t)(bytes / row_bytes)), 1);
+        bytes -= row_bytes * live;
         rows += left;
+        done = 0;
     }
     return rows;
 }
 
+/* Input that the next rows hold, without what is deleted. */
 static double input_bytes_of(const struct firn_window *window, int64_t rows)
 {
     double bytes = 0;
@@ -80,7 +100,7 @@ static double input_bytes_of(const struct firn_window *window, int64_t rows)
     for (size_t i = window->head; rows > 0; i++) {
         const struct firn_row_slice *slice = &window->slices.items[i];
         int64_t now = FIRN_MIN(rows, slice->row_count - done);
-        bytes += slice_row_bytes(slice) * (double)now;
+        bytes += slice_row_bytes(slice) * (double)firn_row_slice_live(slice, done, now);
         rows -= now;
         done = 0;
     }
@@ -113,47 +133,46 @@ static uint64_t room(const struct pass *pass, const struct firn_output *output)
 
 /* Columns. */
 
-static firn_status take_whole(struct firn_op *op, void *context, const struct firn_column *column,
-                              const struct firn_vector *vector, int64_t row)
+/* Rows that go to an output are encoded; those that go nowhere only count for the proof. */
+static firn_status give_rows(struct firn_op *op, struct pass *pass, uint32_t leaf, uint32_t list,
+                             const struct firn_vector *vector)
 {
-    struct pass *pass = context;
-    (void)row;
-    return firn_output_append(op, &pass->outputs[0], column->leaf->node->leaf_index, vector);
+    if (list == pass->output_count)
+        return firn_fingerprinter_add(op, &pass->left_out[leaf], vector);
+    return firn_output_append(op, &pass->outputs[list], leaf, vector);
 }
 
-/* The rows of the vector that go to one output. */
-static firn_status pick_rows(struct firn_op *op, struct pass *pass, uint32_t leaf, uint32_t output,
-                             const struct firn_vector *vector, int64_t first, int64_t row_count, bool *begun)
+/* Picks the rows of one list. `*begun`: the vector was looked at. */
+static firn_status pick_rows(struct firn_op *op, struct pass *pass, uint32_t leaf, uint32_t list,
+                             const struct firn_vector *vector, int64_t first, bool *begun)
 {
-    const uint32_t *order = (const uint32_t *)(const void *)pass->order.data;
-    uint32_t *cursor = &pass->cursors[leaf][output];
-    uint32_t end = pass->starts[output + 1];
-    while (*cursor < end && order[*cursor] < first)
-        ++*cursor;
-    uint32_t stop = *cursor;
-    while (stop < end && order[stop] < first + row_count)
-        stop++;
-    uint32_t count = stop - *cursor;
-    if (count == 0)
+    int64_t row_count = (int64_t)vector->row_count + (vector->rep && vector->rep[0] > 0);
+    struct firn_row_pick pick =
+        firn_row_list_pick(&pass->selection.lists[list], &pass->cursors[leaf][list], first, row_count);
+    if (pick.picked_count == 0)
         return FIRN_OK;
-    if (count == row_count)
-        return firn_output_append(op, &pass->outputs[output], leaf, vector);
+    if (pick.picked_count == row_count)
+        return give_rows(op, pass, leaf, list, vector);
     struct firn_vector picked;
     if (!*begun)
         FIRN_TRY(firn_gather_begin(op, &pass->gathers[leaf], vector));
     *begun = true;
-    FIRN_TRY(firn_gather_rows(op, &pass->gathers[leaf], vector, order + *cursor, count, first, &picked));
-    return firn_output_append(op, &pass->outputs[output], leaf, &picked);
+    FIRN_TRY(firn_gather_rows(op, &pass->gathers[leaf], vector, &pick, &picked));
+    return give_rows(op, pass, leaf, list, &picked);
 }
 
-static firn_status take_by_row(struct firn_op *op, void *context, const struct firn_column *column,
-                               const struct firn_vector *vector, int64_t row)
+static firn_status take(struct firn_op *op, void *context, const struct firn_column *column,
+                        const struct firn_vector *vector, int64_t row)
 {
     struct pass *pass = context;
+    uint32_t leaf = column->leaf->node->leaf_index;
     bool begun = false;
-    int64_t row_count = (int64_t)vector->row_count + (vector->rep && vector->rep[0] > 0);
-    for (uint32_t i = 0; i < pass->output_count; i++)
-        FIRN_TRY(pick_rows(op, pass, column->leaf->node->leaf_index, i, vector, row, row_count, &begun));
+    if (verifies(pass))
+        FIRN_TRY(firn_fingerprinter_add(op, &pass->read[leaf], vector));
+    if (pass->selection.whole)
+        return firn_output_append(op, &pass->outputs[0], leaf, vector);
+    for (uint32_t i = 0; i < pass->output_count + verifies(pass); i++)
+        FIRN_TRY(pick_rows(op, pass, leaf, i, vector, row, &begun));
     return FIRN_OK;
 }
 
@@ -168,62 +187,10 @@ static firn_status work_column(struct firn_op *op, void *context, size_t index)
 {
     struct pass *pass = context;
     uint32_t leaf = pass->job_order[index];
-    if (pass->by_row)
-        memcpy(pass->cursors[leaf], pass->starts, pass->output_count * sizeof *pass->starts);
-    FIRN_TRY(firn_column_pull(op, &pass->columns[leaf], &pass->window, pass->step_rows,
-                              pass->by_row ? take_by_row : take_whole, pass));
+    memset(pass->cursors[leaf], 0, (pass->output_count + 1) * sizeof *pass->cursors[leaf]);
+    FIRN_TRY(firn_column_pull(op, &pass->columns[leaf], &pass->window, pass->step_rows, take, pass));
     if (!slice_fits(pass, &pass->columns[leaf]))
         firn_column_suspend(&pass->columns[leaf]);
-    return FIRN_OK;
-}
-
-/* The order of a step's rows by output. */
-
-static uint32_t output_of(const struct pass *pass, const struct firn_row_slice *slice, int64_t slice_row)
-{
-    const struct firn_piece_route *piece = &pass->route->pieces[slice->piece];
-    uint32_t partition = piece->partition;
-    if (partition == FIRN_ROUTE_BY_ROW) {
-        const uint32_t *rows = (const uint32_t *)(const void *)piece->rows.data;
-        partition = rows[slice->piece_row + slice_row];
-    }
-    return partition >= pass->first_partition && partition - pass->first_partition < pass->output_count
-               ? partition - pass->first_partition
-               : NOWHERE;
-}
-
-/* Calls for each row of the step what `place` makes of it: first to count, then to list. */
-static void place_rows(struct pass *pass, uint32_t *next, uint32_t *order)
-{
-    size_t slice = pass->window.head;
-    int64_t slice_row = pass->window.head_row;
-    for (int64_t row = 0; row < pass->step_rows; row++, slice_row++) {
-        while (slice_row == pass->window.slices.items[slice].row_count) {
-            slice++;
-            slice_row = 0;
-        }
-        uint32_t output = output_of(pass, &pass->window.slices.items[slice], slice_row);
-        if (output == NOWHERE)
-            continue;
-        if (order)
-            order[next[output]] = (uint32_t)row;
-        next[output]++;
-    }
-}
-
-static firn_status order_rows(struct firn_op *op, struct pass *pass)
-{
-    uint32_t count = pass->output_count;
-    uint32_t *next = FIRN_NEW_ARRAY(op->arena, uint32_t, count);
-    place_rows(pass, next, NULL);
-    pass->starts[0] = 0;
-    for (uint32_t i = 0; i < count; i++)
-        pass->starts[i + 1] = pass->starts[i] + next[i];
-    FIRN_TRY(firn_buffer_resize(op, &pass->order, FIRN_MAX(pass->starts[count], 1) * sizeof(uint32_t)));
-    memcpy(next, pass->starts, count * sizeof *next);
-    place_rows(pass, next, (uint32_t *)(void *)pass->order.data);
-    for (uint32_t i = 0; i < count; i++)
-        pass->outputs[i].row_group_rows += pass->starts[i + 1] - pass->starts[i];
     return FIRN_OK;
 }
 
@@ -253,6 +220,14 @@ static double memory_room(const struct pass *pass)
            FIRN_MIN(FIRN_MAX(pass->memory_ratio, 1), MEMORY_RATIO_MAX);
 }
 
+static bool has_deletes(const struct firn_window *window)
+{
+    for (size_t i = window->head; i < window->slices.count; i++)
+        if (window->slices.items[i].deleted_count > 0)
+            return true;
+    return false;
+}
+
 /* Encoded size of a step that fills no row group and, where there are several, not too much memory. */
 static double step_room(const struct pass *pass)
 {
@@ -265,12 +240,18 @@ static double step_room(const struct pass *pass)
     return FIRN_MIN((double)least, FIRN_MAX(most - encoded_bytes(pass), most / 4));
 }
 
+/* Rows of a step whose lists take no more than a part of the window's memory: they have an entry for each row at worst,
+ * or for every other one where rows are only deleted. */
+static int64_t listed_rows_max(const struct pass *pass)
+{
+    int64_t most = (int64_t)(pass->run->window_bytes / sizeof(struct firn_row_range));
+    return pass->by_row ? FIRN_MIN(most, ROUTED_STEP_ROWS_MAX) : has_deletes(&pass->window) ? most : INT64_MAX;
+}
+
 /* Rows of the next step: what the row group still takes, by the ratio seen so far. */
 static int64_t plan_step(const struct pass *pass)
 {
-    int64_t rows = firn_window_rows(&pass->window);
-    if (pass->by_row)
-        rows = FIRN_MIN(rows, ROUTED_STEP_ROWS_MAX);
+    int64_t rows = FIRN_MIN(firn_window_rows(&pass->window), listed_rows_max(pass));
     double bytes = step_room(pass) / FIRN_MAX(encoded_ratio(pass), 1e-3);
     if (pass->input_done == 0)
         bytes /= FIRST_STEP_DIVISOR;
@@ -285,10 +266,7 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     pass->step_rows = plan_step(pass);
     for (uint32_t i = 0; i < pass->output_count; i++)
         FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
-    if (pass->by_row)
-        FIRN_TRY(order_rows(op, pass));
-    else
-        pass->outputs[0].row_group_rows += pass->step_rows;
+    FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
     double memory = (double)encoder_memory(pass), before = encoded_bytes(pass);
     double input = input_bytes_of(&pass->window, pass->step_rows);
     FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, 0, work_column, pass));
@@ -352,6 +330,16 @@ static firn_status run_steps(struct firn_op *op, struct pass *pass)
     return FIRN_OK;
 }
 
+/* What the written rows must add up to: all that was read, less what was left out. */
+static void add_sums(struct pass *pass, struct firn_hash128 *sums)
+{
+    for (uint32_t i = 0; verifies(pass) && i < pass->run->schema.leaf_count; i++) {
+        struct firn_hash128 taken =
+            firn_hash128_subtract(firn_fingerprinter_sum(&pass->read[i]), firn_fingerprinter_sum(&pass->left_out[i]));
+        sums[i] = firn_hash128_add(sums[i], taken);
+    }
+}
+
 /* Passes. */
 
 static void order_jobs(struct pass *pass)
@@ -391,14 +379,24 @@ static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_
     for (uint32_t i = 0; i < pass->output_count; i++)
         firn_output_init(op, &pass->outputs[i], run, files, &pass->route->partitions[pass->first_partition + i],
                          bin_index);
-    pass->starts = FIRN_NEW_ARRAY(op->arena, uint32_t, (size_t)pass->output_count + 1);
+    pass->selection = (struct firn_selection){
+        .run = run,
+        .route = pass->route,
+        .outputs = pass->outputs,
+        .output_count = pass->output_count,
+        .first_partition = pass->first_partition,
+        .with_left_out = verifies(pass),
+    };
+    firn_selection_init(op, &pass->selection);
+    pass->read = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprinter, leaf_count);
+    pass->left_out = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprinter, leaf_count);
     pass->columns = FIRN_NEW_ARRAY(op->arena, struct firn_column, leaf_count);
     pass->gathers = FIRN_NEW_ARRAY(op->arena, struct firn_gather, leaf_count);
-    pass->cursors = FIRN_NEW_ARRAY(op->arena, uint32_t *, leaf_count);
+    pass->cursors = FIRN_NEW_ARRAY(op->arena, size_t *, leaf_count);
     pass->job_order = FIRN_NEW_ARRAY(op->arena, uint32_t, leaf_count);
     for (uint32_t i = 0; i < leaf_count; i++) {
         pass->columns[i] = (struct firn_column){ .leaf = &run->schema.leaves[i], .codec = run->codecs[i] };
-        pass->cursors[i] = FIRN_NEW_ARRAY(op->arena, uint32_t, pass->output_count);
+        pass->cursors[i] = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)pass->output_count + 1);
     }
     order_jobs(pass);
 }
@@ -411,7 +409,7 @@ static void pass_done(struct pass *pass)
     }
     for (uint32_t i = 0; i < pass->output_count; i++)
         firn_output_close(&pass->outputs[i]);
-    firn_buffer_done(&pass->order);
+    firn_selection_done(&pass->selection);
     firn_window_close(&pass->window);
 }
 
@@ -437,6 +435,7 @@ static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, ui
         };
         pass_init(op, &pass, files, index, counted);
         firn_status status = run_steps(op, &pass);
+        add_sums(&pass, files->sums_in);
         pass_done(&pass);
         FIRN_TRY(status);
     }

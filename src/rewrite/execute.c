@@ -92,7 +92,7 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
     share_memory(run);
     run->input_rows = FIRN_NEW_ARRAY(op->arena, struct firn_input_rows, run->group->input_count);
     for (uint32_t i = 0; i < run->group->input_count; i++)
-        atomic_init(&run->input_rows[i].total, -1);
+        atomic_init(&run->input_rows[i].total, -1); /* the others begin at 0 */
     return FIRN_OK;
 }
 
@@ -138,7 +138,30 @@ static firn_status check_inputs(struct firn_op *op, const struct firn_group_run 
     return FIRN_OK;
 }
 
-/* (1) Every row of every input was read exactly once, and as many were written. */
+/* What the deletes are asked with: inputs as entries of a manifest. */
+static firn_status load_deletes(struct firn_op *op, struct firn_group_run *run)
+{
+    const struct firn_rewrite_group *group = run->group;
+    struct firn_deletions_config config = { run->context->metadata, run->context->store, run->context->pool };
+    if (!group->input_deletes)
+        return FIRN_OK;
+    if (!group->input_sequence_numbers)
+        return firn_fail(op, FIRN_USAGE, "a group with deletes needs its inputs' sequence numbers");
+    struct firn_manifest_entry *entries = FIRN_NEW_ARRAY(op->arena, struct firn_manifest_entry, group->input_count);
+    run->scan_files = FIRN_NEW_ARRAY(op->arena, struct firn_scan_file, group->input_count);
+    for (uint32_t i = 0; i < group->input_count; i++) {
+        entries[i] = (struct firn_manifest_entry){
+            .status = FIRN_ENTRY_EXISTING,
+            .sequence_number = group->input_sequence_numbers[i],
+            .file = group->inputs[i],
+        };
+        run->scan_files[i] = (struct firn_scan_file){ &entries[i], group->input_deletes[i] };
+    }
+    return firn_deletions_load(op, &config, run->scan_files, group->input_count, &run->deletions);
+}
+
+/* (1) Every row of every input was read exactly once, and as many were written as no delete names. Deletes of rows past
+ * a file's end delete nothing. */
 static firn_status prove_rows(struct firn_op *op, const struct firn_group_run *run, struct firn_rewrite_result *out)
 {
     for (uint32_t i = 0; i < run->group->input_count; i++) {
@@ -148,10 +171,12 @@ static firn_status prove_rows(struct firn_op *op, const struct firn_group_run *r
                              "data file %.*s holds %" PRId64 " rows, the pieces of the plan hold %" PRId64,
                              FIRN_FMT(run->group->inputs[i].path), total, covered);
         out->rows_in += total;
+        out->rows_deleted += atomic_load(&run->input_rows[i].deleted);
     }
-    if (out->rows_in != out->rows_out)
-        return firn_fail(op, FIRN_VERIFY, "%" PRId64 " rows were read but %" PRId64 " written", out->rows_in,
-                         out->rows_out);
+    if (out->rows_in - out->rows_deleted != out->rows_out)
+        return firn_fail(op, FIRN_VERIFY,
+                         "%" PRId64 " rows were read and %" PRId64 " of them are deleted, but %" PRId64 " were written",
+                         out->rows_in, out->rows_deleted, out->rows_out);
     return FIRN_OK;
 }
 
@@ -231,21 +256,44 @@ static void collect(struct firn_op *op, const struct bins *bins, struct firn_rew
         out->bytes_in += (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);
 }
 
+static void finish_row_map(struct firn_op *op, const struct bins *bins, struct firn_rewrite_result *out)
+{
+    struct firn_row_mapper *mapper = bins->run->row_mapper;
+    uint32_t *places = FIRN_NEW_ARRAY(op->arena, uint32_t, atomic_load(&mapper->outputs));
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < bins->run->group->bin_count; i++)
+        for (size_t f = 0; f < bins->files[i].numbers.count; f++)
+            places[bins->files[i].numbers.items[f]] = index++;
+    out->row_map = firn_row_mapper_finish(op, mapper, places);
+}
+
+static firn_status run_bins(struct firn_op *op, struct firn_group_run *run, struct firn_rewrite_result *out)
+{
+    uint32_t bin_count = run->group->bin_count;
+    struct bins bins = { .run = run, .files = FIRN_NEW_ARRAY(op->arena, struct firn_output_files, bin_count) };
+    firn_status status = firn_pool_run(op, run->context->pool, bin_count, bins_at_once(run), run_bin, &bins);
+    collect(op, &bins, out);
+    FIRN_TRY(status);
+    FIRN_TRY(prove_rows(op, run, out));
+    warn_of_records(op, run);
+    finish_row_map(op, &bins, out);
+    return prove_content(op, &bins, out);
+}
+
 static firn_status run_group(struct firn_op *op, const struct firn_rewrite_context *context,
                              const struct firn_rewrite_group *group, struct firn_rewrite_result *out)
 {
-    struct firn_group_run run = { .context = context, .group = group };
-    struct bins bins = { .run = &run, .files = FIRN_NEW_ARRAY(op->arena, struct firn_output_files, group->bin_count) };
+    struct firn_row_mapper mapper;
+    struct firn_group_run run = { .context = context, .group = group, .row_mapper = &mapper };
     FIRN_TRY(check_inputs(op, &run));
     FIRN_TRY(firn_group_run_init(op, &run));
     if (group->index == 0)
         warn_of_bloom_filters(op, context->metadata);
-    firn_status status = firn_pool_run(op, context->pool, group->bin_count, bins_at_once(&run), run_bin, &bins);
-    collect(op, &bins, out);
-    FIRN_TRY(status);
-    FIRN_TRY(prove_rows(op, &run, out));
-    warn_of_records(op, &run);
-    return prove_content(op, &bins, out);
+    FIRN_TRY(load_deletes(op, &run));
+    firn_row_mapper_init(&mapper, context->row_map_bytes_max);
+    firn_status status = run_bins(op, &run, out);
+    firn_row_mapper_done(&mapper);
+    return status;
 }
 
 firn_status firn_rewrite_group_execute(struct firn_op *op, const struct firn_rewrite_context *context,

@@ -1,7 +1,9 @@
 /* Row selection: slots of the picked rows, then their values. */
 #include "rewrite/gather.h"
 
-#include "base/math.h"
+#include "format/parquet/unpack.h"
+
+#define BLOCK_SLOTS 64 /* values before a slot are known for one slot in so many; the rest is counted */
 
 static firn_status reserve_array(struct firn_op *op, struct firn_buffer *buffer, size_t count, size_t width)
 {
@@ -16,29 +18,52 @@ static uint32_t *as_u32(const struct firn_buffer *buffer)
     return (uint32_t *)(void *)buffer->data;
 }
 
-static bool is_dense(const struct firn_vector *vector)
+/* The first slot of each row, and the end of the last. */
+static firn_status find_slots(struct firn_op *op, struct firn_gather *gather, const struct firn_vector *vector)
 {
-    return !vector->rep && !vector->def;
+    FIRN_TRY(reserve_array(op, &gather->slots, (size_t)vector->slot_count + 1, sizeof(uint32_t)));
+    uint32_t *slots = as_u32(&gather->slots), row = 0;
+    for (uint32_t i = 0; i < vector->slot_count; i++)
+        if (i == 0 || vector->rep[i] == 0)
+            slots[row++] = i;
+    slots[row] = vector->slot_count;
+    return FIRN_OK;
+}
+
+/* Values before each block of slots. */
+static firn_status count_blocks(struct firn_op *op, struct firn_gather *gather, const struct firn_vector *vector)
+{
+    FIRN_TRY(reserve_array(op, &gather->values, (size_t)vector->slot_count / BLOCK_SLOTS + 1, sizeof(uint32_t)));
+    uint32_t *values = as_u32(&gather->values);
+    values[0] = 0;
+    for (uint32_t i = 0; i < vector->slot_count / BLOCK_SLOTS; i++)
+        values[i + 1] =
+            values[i] + (uint32_t)firn_count_u8(vector->def + i * BLOCK_SLOTS, BLOCK_SLOTS, vector->def_max);
+    return FIRN_OK;
 }
 
 firn_status firn_gather_begin(struct firn_op *op, struct firn_gather *gather, const struct firn_vector *vector)
 {
-    if (is_dense(vector))
-        return FIRN_OK;
-    FIRN_TRY(reserve_array(op, &gather->slots, (size_t)vector->slot_count + 1, sizeof(uint32_t)));
-    FIRN_TRY(reserve_array(op, &gather->values, (size_t)vector->slot_count + 1, sizeof(uint32_t)));
-    uint32_t *slots = as_u32(&gather->slots), *values = as_u32(&gather->values);
-    uint32_t row = 0, value = 0;
-    for (uint32_t i = 0; i < vector->slot_count; i++) {
-        if (i == 0 || !vector->rep || vector->rep[i] == 0) {
-            slots[row] = i;
-            values[row++] = value;
-        }
-        value += !vector->def || vector->def[i] == vector->def_max;
-    }
-    slots[row] = vector->slot_count;
-    values[row] = value;
-    return FIRN_OK;
+    if (vector->rep)
+        FIRN_TRY(find_slots(op, gather, vector));
+    return vector->def ? count_blocks(op, gather, vector) : FIRN_OK;
+}
+
+static uint32_t slot_of_row(const struct firn_gather *gather, const struct firn_vector *vector, int64_t row)
+{
+    return vector->rep ? as_u32(&gather->slots)[row] : (uint32_t)row;
+}
+
+static uint32_t values_in(const struct firn_vector *vector, uint32_t slot, uint32_t end)
+{
+    return (uint32_t)firn_count_u8(vector->def + slot, end - slot, vector->def_max);
+}
+
+static uint32_t values_before(const struct firn_gather *gather, const struct firn_vector *vector, uint32_t slot)
+{
+    if (!vector->def)
+        return slot;
+    return as_u32(&gather->values)[slot / BLOCK_SLOTS] + values_in(vector, slot - slot % BLOCK_SLOTS, slot);
 }
 
 static void copy_values(const void *from, size_t width, uint32_t count, void *to)
@@ -51,79 +76,61 @@ static void copy_values(const void *from, size_t width, uint32_t count, void *to
         memcpy(to, from, width * count);
 }
 
-/* Without levels row, slot and value are the same. */
-static void pick_dense(const void *from, size_t width, const uint32_t *rows, size_t count, int64_t first, uint8_t *to)
-{
-    const uint8_t *base = (const uint8_t *)from;
-    for (size_t i = 0; i < count; i++)
-        copy_values(base + (size_t)(rows[i] - first) * width, width, 1, to + i * width);
-}
-
 /* What is picked with each row: values themselves or indices. */
-static const void *value_source(const struct firn_vector *vector, size_t *width)
+static const uint8_t *value_source(const struct firn_vector *vector, size_t *width)
 {
     *width = vector->indices ? sizeof *vector->indices : firn_value_width(vector->type, vector->type_length);
-    return vector->indices ? (const void *)vector->indices : vector->values.any;
+    return vector->indices ? (const uint8_t *)vector->indices : (const uint8_t *)vector->values.any;
 }
 
-static void set_values(struct firn_gather *gather, struct firn_vector *out)
+static void pick_ranges(struct firn_gather *gather, const struct firn_vector *vector, const struct firn_row_pick *pick,
+                        struct firn_vector *out)
 {
+    size_t width;
+    const uint8_t *from = value_source(vector, &width);
+    out->slot_count = out->value_count = 0;
+    for (size_t i = 0; i < pick->range_count; i++) {
+        uint32_t slot = slot_of_row(gather, vector, firn_row_range_begin(&pick->ranges[i], pick));
+        uint32_t end = slot_of_row(gather, vector, firn_row_range_end(&pick->ranges[i], pick));
+        uint32_t value = values_before(gather, vector, slot), count = end - slot;
+        if (vector->rep)
+            memcpy(gather->rep.data + out->slot_count, vector->rep + slot, count);
+        if (vector->def) {
+            memcpy(gather->def.data + out->slot_count, vector->def + slot, count);
+            count = count < BLOCK_SLOTS ? values_in(vector, slot, end) : values_before(gather, vector, end) - value;
+        }
+        if (from)
+            copy_values(from + value * width, width, count, gather->picked_values.data + out->value_count * width);
+        out->slot_count += end - slot;
+        out->value_count += count;
+    }
+}
+
+/* The picked rows take the place of all. */
+static void set_picked(const struct firn_gather *gather, const struct firn_vector *vector, struct firn_vector *out)
+{
+    out->rep = vector->rep ? gather->rep.data : NULL;
+    out->def = vector->def ? gather->def.data : NULL;
     if (out->indices)
         out->indices = as_u32(&gather->picked_values);
     else
         out->values.any = gather->picked_values.data;
-}
-
-static void pick_levels(struct firn_gather *gather, const struct firn_vector *vector, const uint32_t *rows,
-                        size_t count, int64_t first, struct firn_vector *out)
-{
-    const uint32_t *slots = as_u32(&gather->slots), *values = as_u32(&gather->values);
-    size_t width;
-    const uint8_t *from = value_source(vector, &width);
-    out->slot_count = out->value_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t row = (size_t)(rows[i] - first);
-        uint32_t slot = slots[row], slot_count = slots[row + 1] - slot;
-        uint32_t value = values[row], value_count = values[row + 1] - value;
-        if (vector->rep)
-            memcpy(gather->rep.data + out->slot_count, vector->rep + slot, slot_count);
-        if (vector->def)
-            memcpy(gather->def.data + out->slot_count, vector->def + slot, slot_count);
-        if (value_count > 0)
-            copy_values(from + value * width, width, value_count,
-                        gather->picked_values.data + out->value_count * width);
-        out->slot_count += slot_count;
-        out->value_count += value_count;
-    }
-    out->rep = vector->rep ? gather->rep.data : NULL;
-    out->def = vector->def ? gather->def.data : NULL;
-}
-
-static uint32_t count_rows(const struct firn_vector *vector)
-{
-    uint32_t rows = 0;
-    for (uint32_t i = 0; vector->rep && i < vector->slot_count; i++)
-        rows += vector->rep[i] == 0;
-    return vector->rep ? rows : vector->slot_count;
+    out->row_count = out->rep ? (uint32_t)firn_count_u8(out->rep, out->slot_count, 0) : out->slot_count;
 }
 
 firn_status firn_gather_rows(struct firn_op *op, struct firn_gather *gather, const struct firn_vector *vector,
-                             const uint32_t *rows, size_t count, int64_t first, struct firn_vector *out)
+                             const struct firn_row_pick *pick, struct firn_vector *out)
 {
     size_t width;
-    const void *from = value_source(vector, &width);
+    value_source(vector, &width);
     *out = *vector;
     FIRN_TRY(reserve_array(op, &gather->picked_values, vector->value_count, width));
-    if (is_dense(vector)) {
-        pick_dense(from, width, rows, count, first, gather->picked_values.data);
-        out->slot_count = out->value_count = (uint32_t)count;
-    } else {
+    if (vector->rep)
         FIRN_TRY(reserve_array(op, &gather->rep, vector->slot_count, 1));
+    if (vector->def)
         FIRN_TRY(reserve_array(op, &gather->def, vector->slot_count, 1));
-        pick_levels(gather, vector, rows, count, first, out);
-    }
-    set_values(gather, out);
-    out->row_count = count_rows(out);
+    pick_ranges(gather, vector, pick, out);
+    set_picked(gather, vector, out);
     return FIRN_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef FIRN_REWRITE_GROUP_RUN_H
 #define FIRN_REWRITE_GROUP_RUN_H
 
+#include "rewrite/deletion.h"
 #include "rewrite/input_shape.h"
 #include "rewrite/output_schema.h"
 #include "rewrite/rewrite.h"
@@ -12,6 +13,7 @@
 /* Rows of an input that the pieces seen so far hold, against what its footer says. */
 struct firn_input_rows {
     atomic_int_fast64_t covered, total; /* total -1: not opened yet */
+    atomic_int_fast64_t deleted;        /* of those covered */
 };
 
 struct firn_group_run {
@@ -31,7 +33,12 @@ struct firn_group_run {
     uint64_t row_group_bytes;           /* encoded bytes at which a row group ends */
 
     atomic_uint_fast64_t requests;
-    struct firn_input_rows *input_rows; /* one an input; shared by the bins */
+
+    /* Shared by the bins. */
+    struct firn_input_rows *input_rows; /* one an input */
+    struct firn_deletions *deletions;   /* NULL: no row is deleted */
+    struct firn_scan_file *scan_files;  /* one an input, to ask for its deletes */
+    struct firn_row_mapper *row_mapper;
 };
 
 /* Resolves schema, options and specs of run->context and run->group, which are set. Lives in op->arena. */

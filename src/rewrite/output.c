@@ -15,7 +15,6 @@ void firn_output_init(struct firn_op *op, struct firn_output *output, struct fir
         .partition = partition,
         .bin = bin,
         .writers = FIRN_NEW_ARRAY(op->arena, struct firn_chunk_writer *, leaf_count),
-        .fingerprinters = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprinter, leaf_count),
         .totals = FIRN_NEW_ARRAY(op->arena, struct firn_column_totals, leaf_count),
     };
     firn_arena_init(&output->file_arena);
@@ -36,9 +35,14 @@ firn_status firn_output_begin(struct firn_op *op, struct firn_output *output)
 firn_status firn_output_append(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                const struct firn_vector *vector)
 {
-    if (output->run->context->verify == FIRN_VERIFY_FULL)
-        FIRN_TRY(firn_fingerprinter_add(op, &output->fingerprinters[leaf_index], vector));
     return firn_chunk_writer_append(op, output->writers[leaf_index], vector);
+}
+
+uint32_t firn_output_number(struct firn_output *output)
+{
+    if (output->file_rows + output->row_group_rows == 0)
+        output->number = firn_row_mapper_output(output->run->row_mapper);
+    return output->number;
 }
 
 uint64_t firn_output_row_group_bytes(const struct firn_output *output)
@@ -171,8 +175,10 @@ static firn_status publish(struct firn_op *op, struct firn_output *output, const
     struct firn_store_writer *store_writer = output->store_writer;
     output->store_writer = NULL;
     firn_status status = firn_store_writer_finish(op, store_writer);
-    if (status != FIRN_EXISTS)
-        FIRN_PUSH(op->arena, &output->files->done, file);
+    if (status == FIRN_EXISTS)
+        return status;
+    FIRN_PUSH(op->arena, &output->files->done, file);
+    FIRN_PUSH(op->arena, &output->files->numbers, output->number);
     return status;
 }
 
@@ -207,22 +213,10 @@ static void forget_file(struct firn_output *output)
     firn_arena_done(&output->file_arena);
 }
 
-static void collect_sums(struct firn_output *output)
-{
-    if (output->run->context->verify != FIRN_VERIFY_FULL)
-        return;
-    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++) {
-        struct firn_hash128 sum = firn_fingerprinter_sum(&output->fingerprinters[i]);
-        output->files->sums_in[i] = firn_hash128_add(output->files->sums_in[i], sum);
-        output->fingerprinters[i] = (struct firn_fingerprinter){ 0 };
-    }
-}
-
 firn_status firn_output_finish(struct firn_op *op, struct firn_output *output)
 {
     struct firn_arena scratch, *results = op->arena;
     FIRN_TRY(firn_output_flush(op, output));
-    collect_sums(output);
     if (!output->writer)
         return FIRN_OK;
     firn_arena_init(&scratch);

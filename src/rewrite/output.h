@@ -2,13 +2,13 @@
 #ifndef FIRN_REWRITE_OUTPUT_H
 #define FIRN_REWRITE_OUTPUT_H
 
-#include "rewrite/fingerprint.h"
 #include "rewrite/group_run.h"
 
 /* Files a bin has finished so far; what a failure must remove. */
 struct firn_output_files {
     FIRN_ARRAY(struct firn_data_file) done;
-    uint32_t sequence; /* running number in file names */
+    FIRN_ARRAY(uint32_t) numbers; /* of the files done, in the row map */
+    uint32_t sequence;            /* running number in file names */
     int64_t rows;
     uint64_t bytes;
     uint64_t requests;                       /* reads of input */
@@ -23,7 +23,6 @@ struct firn_output {
 
     /* The row group in progress. */
     struct firn_chunk_writer **writers; /* one a leaf; NULL between row groups */
-    struct firn_fingerprinter *fingerprinters;
     int64_t row_group_rows;
 
     /* The file in progress. */
@@ -33,6 +32,7 @@ struct firn_output {
     struct firn_parquet_writer *writer; /* NULL: none is open */
     struct firn_column_totals *totals;  /* one a leaf */
     int64_t file_rows;
+    uint32_t number; /* in the row map, once rows are given to the file */
 };
 
 void firn_output_init(struct firn_op *op, struct firn_output *output, struct firn_group_run *run,
@@ -42,6 +42,8 @@ FIRN_CHECKED firn_status firn_output_begin(struct firn_op *op, struct firn_outpu
 /* Appends to one leaf of the row group in progress. Leaves may be worked at once by several threads. */
 FIRN_CHECKED firn_status firn_output_append(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                             const struct firn_vector *vector);
+/* The number in the row map of the file that the next row goes to. */
+uint32_t firn_output_number(struct firn_output *output);
 /* What ending the row group now would add to the file. */
 uint64_t firn_output_row_group_bytes(const struct firn_output *output);
 /* What the row group's buffers take now. */

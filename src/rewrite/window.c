@@ -19,6 +19,7 @@ struct firn_input {
     struct firn_buffer bytes;
     struct firn_footer *footer;
     struct firn_projection projection;
+    const struct firn_positions *deleted; /* NULL: no row */
     uint32_t slices_left;
     uint64_t progress_bytes; /* to report when the input is done; 0 when it was read before */
     bool progress_file;      /* the file's first piece counts the file */
@@ -70,12 +71,20 @@ static firn_status read_footer(struct firn_op *op, struct firn_group_run *run, s
     return FIRN_OK;
 }
 
+static firn_status find_deleted(struct firn_op *op, const struct firn_group_run *run, struct firn_input *input)
+{
+    if (!run->deletions)
+        return FIRN_OK;
+    return firn_deletions_find(op, run->deletions, &run->scan_files[input->index], &input->deleted);
+}
+
 static firn_status load_input(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
 {
     const struct firn_metadata *metadata = run->context->metadata;
     const struct firn_partition_spec *spec = firn_metadata_spec(metadata, input->file->spec_id);
     if (!spec)
         return firn_fail(op, FIRN_CORRUPT, "the table has no partition spec %d", input->file->spec_id);
+    FIRN_TRY(find_deleted(op, run, input));
     FIRN_TRY(read_footer(op, run, input));
     struct firn_projection_config config = {
         .schema = &run->schema,
@@ -106,9 +115,15 @@ static firn_status load_job(struct firn_op *op, void *context, size_t index)
     return firn_context(op, status, "data file %.*s", FIRN_FMT(input->file->path));
 }
 
+static uint64_t input_memory(const struct firn_input *input)
+{
+    return input->bytes.capacity + input->arena.used_bytes +
+           (input->deleted ? firn_positions_bytes(input->deleted) : 0);
+}
+
 static void close_input(struct firn_window *window, struct firn_input *input)
 {
-    window->held -= FIRN_MIN(window->held, input->bytes.capacity + input->arena.used_bytes);
+    window->held -= FIRN_MIN(window->held, input_memory(input));
     window->open_files -= input->object != NULL;
     firn_object_close(input->object);
     firn_buffer_done(&input->bytes);
@@ -143,11 +158,22 @@ static bool piece_holds(const struct firn_rewrite_piece *piece, const struct fir
     return middle >= piece->offset && (middle < end || end >= (uint64_t)file->file_bytes);
 }
 
-static void count_rows(const struct firn_window *window, const struct firn_input *input, int64_t rows)
+static int64_t count_deleted(const struct firn_positions *deleted, int64_t first, int64_t count)
+{
+    return deleted ? (int64_t)firn_positions_count_range(deleted, first, first + count) : 0;
+}
+
+/* Rows of a piece: those its row groups hold, and the deleted ones among them. */
+struct piece_rows {
+    int64_t covered, deleted;
+};
+
+static void count_rows(const struct firn_window *window, const struct firn_input *input, struct piece_rows rows)
 {
     struct firn_input_rows *counted = &window->run->input_rows[input->index];
     atomic_store(&counted->total, input->footer->row_count);
-    atomic_fetch_add(&counted->covered, rows);
+    atomic_fetch_add(&counted->covered, rows.covered);
+    atomic_fetch_add(&counted->deleted, rows.deleted);
 }
 
 static void report_input(struct firn_op *op, struct firn_window *window, const struct firn_input *input)
@@ -155,34 +181,48 @@ static void report_input(struct firn_op *op, struct firn_window *window, const s
     firn_progress_tick(op, window->run->context->progress, input->progress_file, input->progress_bytes);
 }
 
-/* Adds the slices of one opened piece. */
-static void add_slices(struct firn_op *op, struct firn_window *window, struct firn_input *input, uint32_t piece_index)
+/* Adds the slices of one opened piece. A row group that is deleted as a whole gives none: it is not read. */
+static struct piece_rows list_slices(struct firn_op *op, struct firn_window *window, struct firn_input *input,
+                                     uint32_t piece_index)
 {
     const struct firn_rewrite_piece *piece = &window->bin->pieces[piece_index];
+    struct piece_rows rows = { 0 };
     int64_t first_row = 0, piece_row = 0;
-    for (uint32_t i = 0; i < input->footer->row_group_count; i++) {
+    for (uint32_t i = 0; i < input->footer->row_group_count; first_row += input->footer->row_groups[i++].row_count) {
         const struct firn_row_group *row_group = &input->footer->row_groups[i];
-        if (row_group->row_count > 0 && piece_holds(piece, input->file, row_group)) {
-            struct firn_row_slice slice = {
-                .input = input,
-                .row_group = i,
-                .piece = piece_index,
-                .piece_row = piece_row,
-                .first_row = first_row,
-                .row_count = row_group->row_count,
-                .bytes = row_group_bytes(row_group),
-                .held_bytes = held_bytes(input, row_group),
-            };
-            FIRN_PUSH(op->arena, &window->slices, slice);
-            input->slices_left++;
-            piece_row += row_group->row_count;
-        }
-        first_row += row_group->row_count;
+        if (row_group->row_count == 0 || !piece_holds(piece, input->file, row_group))
+            continue;
+        struct firn_row_slice slice = {
+            .input = input,
+            .row_group = i,
+            .input_index = input->index,
+            .piece = piece_index,
+            .piece_row = piece_row,
+            .first_row = first_row,
+            .row_count = row_group->row_count,
+            .deleted = input->deleted,
+            .deleted_count = count_deleted(input->deleted, first_row, row_group->row_count),
+            .bytes = row_group_bytes(row_group),
+            .held_bytes = held_bytes(input, row_group),
+        };
+        rows.covered += slice.row_count;
+        rows.deleted += slice.deleted_count;
+        if (slice.deleted_count == slice.row_count)
+            continue;
+        FIRN_PUSH(op->arena, &window->slices, slice);
+        input->slices_left++;
+        piece_row += slice.row_count;
     }
-    window->held += input->bytes.capacity + input->arena.used_bytes;
+    return rows;
+}
+
+static void add_slices(struct firn_op *op, struct firn_window *window, struct firn_input *input, uint32_t piece_index)
+{
+    struct piece_rows rows = list_slices(op, window, input, piece_index);
+    window->held += input_memory(input);
     window->open_files += input->object != NULL;
     if (!window->counted[piece_index])
-        count_rows(window, input, piece_row);
+        count_rows(window, input, rows);
     window->counted[piece_index] = true;
     if (input->slices_left == 0) {
         report_input(op, window, input);
@@ -299,6 +339,13 @@ void firn_window_close(struct firn_window *window)
         if (--input->slices_left == 0)
             close_input(window, input);
     }
+}
+
+int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count)
+{
+    if (slice->deleted_count == 0)
+        return count;
+    return count - count_deleted(slice->deleted, slice->first_row + first, count);
 }
 
 const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index)

@@ -8,15 +8,18 @@
 
 struct firn_input;
 
-/* A row group of an input. */
+/* A row group of an input that has rows to be written. */
 struct firn_row_slice {
     struct firn_input *input;
     uint32_t row_group;
-    uint32_t piece;    /* index into the bin's pieces */
-    int64_t piece_row; /* rows of the piece before this slice */
-    int64_t first_row; /* position in the input file */
+    uint32_t input_index; /* among the group's inputs */
+    uint32_t piece;       /* index into the bin's pieces */
+    int64_t piece_row;    /* rows of the piece before this slice */
+    int64_t first_row;    /* position in the input file */
     int64_t row_count;
-    uint64_t bytes;      /* compressed */
+    const struct firn_positions *deleted; /* of the whole file; NULL: none of it */
+    int64_t deleted_count;                /* rows of the slice among them; never all */
+    uint64_t bytes;                       /* compressed */
     uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
 };
 
@@ -45,6 +48,8 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
 /* Closes what is open. */
 void firn_window_close(struct firn_window *window);
 
+/* How many of `count` rows of a slice, from its row `first` on, are not deleted. */
+int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count);
 const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index);
 struct firn_text firn_row_slice_path(const struct firn_row_slice *slice);
 /* The chunk of an input leaf, and its bytes: borrowed from the window or read into `buffer`. Thread-safe. */

@@ -319,6 +319,8 @@ struct fixture_run {
     uint64_t file_bytes_max;
     uint64_t memory_bytes_max;
     const int64_t *sequence_numbers;
+    const struct firn_delete_match *deletes; /* of each file */
+    uint64_t row_map_bytes_max;
     bool counts_only;
 };
 
@@ -333,6 +335,7 @@ static inline firn_status fixture_execute(struct firn_op *op, const struct fixtu
         .index = 3,
         .inputs = run->files,
         .input_sequence_numbers = run->sequence_numbers,
+        .input_deletes = run->deletes,
         .input_count = run->file_count,
         .bins = run->bins ? run->bins : &whole,
         .bin_count = run->bins ? run->bin_count : 1,
@@ -345,6 +348,7 @@ static inline firn_status fixture_execute(struct firn_op *op, const struct fixtu
         .pool = run->pool,
         .operation = firn_uuid_random(op),
         .verify = run->counts_only ? FIRN_VERIFY_COUNTS : FIRN_VERIFY_FULL,
+        .row_map_bytes_max = run->row_map_bytes_max,
         .memory_bytes_max = run->memory_bytes_max ? run->memory_bytes_max : UINT64_C(256) << 20,
     };
     return firn_rewrite_group_execute(op, &context, &group, out);

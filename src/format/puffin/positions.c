@@ -116,6 +116,14 @@ uint64_t firn_positions_count(const struct firn_positions *positions)
     return count;
 }
 
+size_t firn_positions_bytes(const struct firn_positions *positions)
+{
+    size_t bytes = sizeof *positions;
+    for (size_t i = 0; i < positions->parts.count; i++)
+        bytes += roaring_bitmap_portable_size_in_bytes(positions->parts.items[i].bitmap);
+    return bytes;
+}
+
 uint64_t firn_positions_count_range(const struct firn_positions *positions, int64_t from, int64_t to)
 {
     uint64_t count = 0;

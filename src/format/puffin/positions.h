@@ -19,6 +19,8 @@ FIRN_CHECKED firn_status firn_positions_merge(struct firn_op *op, struct firn_po
                                               const struct firn_positions *other);
 bool firn_positions_contains(const struct firn_positions *positions, int64_t position);
 uint64_t firn_positions_count(const struct firn_positions *positions);
+/* About what the set takes in memory. */
+size_t firn_positions_bytes(const struct firn_positions *positions);
 /* How many lie in [from, to). */
 uint64_t firn_positions_count_range(const struct firn_positions *positions, int64_t from, int64_t to);
 /* The least position that is not below `from`; false when there is none. */

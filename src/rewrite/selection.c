@@ -1,0 +1,153 @@
+/* Walking the rows of a step: along row groups, within them along stretches without deletes, and along rows of one
+ * partition. */
+#include "rewrite/selection.h"
+
+#include "base/math.h"
+#include "rewrite/row_map.h"
+
+void firn_selection_init(struct firn_op *op, struct firn_selection *selection)
+{
+    selection->lists = FIRN_NEW_ARRAY(op->arena, struct firn_row_list, (size_t)selection->output_count + 1);
+}
+
+void firn_selection_done(struct firn_selection *selection)
+{
+    for (uint32_t i = 0; selection->lists && i <= selection->output_count; i++)
+        firn_buffer_done(&selection->lists[i].ranges);
+}
+
+static struct firn_row_range *ranges_of(const struct firn_row_list *list, size_t *count)
+{
+    *count = list->ranges.len / sizeof(struct firn_row_range);
+    return (struct firn_row_range *)(void *)list->ranges.data;
+}
+
+static firn_status list_rows(struct firn_op *op, struct firn_row_list *list, int64_t row, int64_t count)
+{
+    struct firn_row_range added = { (uint32_t)row, (uint32_t)count };
+    size_t range_count;
+    struct firn_row_range *ranges = ranges_of(list, &range_count);
+    list->row_count += count;
+    if (range_count > 0 && ranges[range_count - 1].first + ranges[range_count - 1].count == added.first) {
+        ranges[range_count - 1].count += added.count;
+        return FIRN_OK;
+    }
+    return firn_buffer_append(op, &list->ranges, &added, sizeof added);
+}
+
+/* Rows of a slice that lie side by side. */
+struct stretch {
+    const struct firn_row_slice *slice;
+    int64_t slice_row; /* the first, in the slice */
+    int64_t row;       /* and in the step */
+    int64_t count;
+};
+
+static firn_status leave_out(struct firn_op *op, struct firn_selection *selection, const struct stretch *stretch)
+{
+    if (!selection->with_left_out)
+        return FIRN_OK;
+    return list_rows(op, &selection->lists[selection->output_count], stretch->row, stretch->count);
+}
+
+/* Gives a stretch to the output of its partition, or to none when this pass does not write it. */
+static firn_status give(struct firn_op *op, struct firn_selection *selection, const struct stretch *stretch,
+                        uint32_t partition)
+{
+    if (partition < selection->first_partition || partition - selection->first_partition >= selection->output_count)
+        return leave_out(op, selection, stretch);
+    uint32_t index = partition - selection->first_partition;
+    struct firn_output *output = &selection->outputs[index];
+    firn_row_mapper_add(op, selection->run->row_mapper,
+                        (struct firn_row_run){
+                            .input = stretch->slice->input_index,
+                            .output = firn_output_number(output),
+                            .input_row = stretch->slice->first_row + stretch->slice_row,
+                            .output_row = output->file_rows + output->row_group_rows,
+                            .row_count = stretch->count,
+                        });
+    output->row_group_rows += stretch->count;
+    return list_rows(op, &selection->lists[index], stretch->row, stretch->count);
+}
+
+static firn_status place_live(struct firn_op *op, struct firn_selection *selection, struct stretch stretch)
+{
+    const struct firn_piece_route *piece = &selection->route->pieces[stretch.slice->piece];
+    if (piece->partition != FIRN_ROUTE_BY_ROW)
+        return give(op, selection, &stretch, piece->partition);
+    const uint32_t *partitions = (const uint32_t *)(const void *)piece->rows.data;
+    partitions += stretch.slice->piece_row + stretch.slice_row;
+    for (int64_t i = 0, end; i < stretch.count; i = end) {
+        for (end = i + 1; end < stretch.count && partitions[end] == partitions[i];)
+            end++;
+        struct stretch same = { stretch.slice, stretch.slice_row + i, stretch.row + i, end - i };
+        FIRN_TRY(give(op, selection, &same, partitions[i]));
+    }
+    return FIRN_OK;
+}
+
+/* Rows from the head of `stretch` on that are all deleted, or that all are not. */
+static int64_t same_fate(const struct firn_positions *deleted, const struct stretch *stretch, bool *is_deleted)
+{
+    int64_t first = stretch->slice->first_row + stretch->slice_row, end = first + stretch->count, next;
+    *is_deleted = false;
+    if (!deleted || !firn_positions_next(deleted, first, &next) || next >= end)
+        return stretch->count;
+    if (next > first)
+        return next - first;
+    *is_deleted = true;
+    for (int64_t gone = first + 1;; gone++)
+        if (gone == end || !firn_positions_next(deleted, gone, &next) || next != gone)
+            return gone - first;
+}
+
+static firn_status place_slice(struct firn_op *op, struct firn_selection *selection, struct stretch stretch)
+{
+    const struct firn_positions *deleted = stretch.slice->deleted_count > 0 ? stretch.slice->deleted : NULL;
+    for (int64_t left = stretch.count; left > 0;) {
+        bool is_deleted;
+        stretch.count = left;
+        stretch.count = same_fate(deleted, &stretch, &is_deleted);
+        FIRN_TRY(is_deleted ? leave_out(op, selection, &stretch) : place_live(op, selection, stretch));
+        stretch.slice_row += stretch.count;
+        stretch.row += stretch.count;
+        left -= stretch.count;
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_selection_step(struct firn_op *op, struct firn_selection *selection, const struct firn_window *window,
+                                int64_t rows)
+{
+    struct stretch stretch = { .slice_row = window->head_row };
+    for (uint32_t i = 0; i <= selection->output_count; i++) {
+        firn_buffer_clear(&selection->lists[i].ranges);
+        selection->lists[i].row_count = 0;
+    }
+    for (size_t i = window->head; stretch.row < rows; i++) {
+        stretch.slice = &window->slices.items[i];
+        stretch.count = FIRN_MIN(rows - stretch.row, stretch.slice->row_count - stretch.slice_row);
+        FIRN_TRY(place_slice(op, selection, stretch));
+        stretch.row += stretch.count;
+        stretch.slice_row = 0;
+    }
+    selection->whole = selection->lists[0].row_count == rows;
+    return FIRN_OK;
+}
+
+struct firn_row_pick firn_row_list_pick(const struct firn_row_list *list, size_t *cursor, int64_t first,
+                                        int64_t row_count)
+{
+    size_t count, at = *cursor;
+    const struct firn_row_range *ranges = ranges_of(list, &count);
+    struct firn_row_pick pick = { .first = first, .row_count = row_count };
+    while (at < count && (int64_t)ranges[at].first + ranges[at].count <= first)
+        at++;
+    *cursor = at;
+    pick.ranges = ranges + at;
+    for (; at < count && ranges[at].first < first + row_count; at++) {
+        pick.picked_count += firn_row_range_end(&ranges[at], &pick) - firn_row_range_begin(&ranges[at], &pick);
+        pick.range_count++;
+    }
+    return pick;
+}
