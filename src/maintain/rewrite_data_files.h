@@ -7,28 +7,16 @@
 #include "catalog/snapshot_producer.h"
 #include "firn/rewrite_data_files.h"
 #include "maintain/delete_use.h"
+#include "maintain/group_rules.h"
 #include "rewrite/carry_over.h"
 #include "rewrite/rewrite.h"
 #include "table/scan.h"
 
-enum firn_job_order {
-    FIRN_ORDER_NONE,
-    FIRN_ORDER_BYTES_ASC,
-    FIRN_ORDER_BYTES_DESC,
-    FIRN_ORDER_FILES_ASC,
-    FIRN_ORDER_FILES_DESC,
-    FIRN_ORDER_COUNT
-};
-
 /* The options of binpack, checked, with defaults filled in. */
 struct firn_rewrite_options {
-    int64_t target_file_bytes; /* wanted size of an output */
-    int64_t file_bytes_min;    /* smaller files are candidates */
-    int64_t file_bytes_max;    /* larger files are candidates */
-    int64_t input_files_min;
+    struct firn_output_sizes sizes;
+    struct firn_group_limits limits;
     bool rewrite_all;
-    int64_t group_bytes_max;
-    int64_t group_files_max;
     int64_t delete_file_threshold;
     double delete_ratio_threshold;
     int64_t output_spec_id;
@@ -54,11 +42,6 @@ struct firn_text firn_rewrite_options_settings(struct firn_arena *arena, const s
                                                struct firn_text where);
 /* The options that decide the shape of outputs. */
 struct firn_text firn_rewrite_options_shape(struct firn_arena *arena, const struct firn_rewrite_options *options);
-
-/* Reference: procedures.md, 2.4 and 2.5 step 8. */
-int64_t firn_rewrite_write_max(const struct firn_rewrite_options *options);
-int64_t firn_rewrite_expected_files(const struct firn_rewrite_options *options, int64_t bytes);
-int64_t firn_rewrite_split_bytes(const struct firn_rewrite_options *options, int64_t bytes);
 
 /* Summary entries of a snapshot made by a run: how the next run knows what this one has settled. */
 #define FIRN_SUMMARY_SHAPE    "firn.rewrite.output"   /* firn_rewrite_options_shape of its outputs */

@@ -89,7 +89,7 @@ static void lay_out_groups(struct firn_op *op, struct apply_run *run)
             .bins = planned->bins,
             .bin_count = planned->bin_count,
             .output_spec_id = (int32_t)plan->options.output_spec_id,
-            .file_bytes_max = (uint64_t)firn_rewrite_write_max(&plan->options),
+            .file_bytes_max = (uint64_t)firn_output_write_max(&plan->options.sizes),
         };
         for (uint32_t j = 0; j < planned->file_count; j++) {
             const struct firn_scan_file *scan = plan->files[planned->files[j]].scan;

@@ -163,7 +163,7 @@ static void build_bins(struct firn_op *op, const struct packer *packer, struct f
 
 static int64_t count_outputs(const struct firn_rewrite_options *options, const struct firn_planned_group *group)
 {
-    int64_t write_max = firn_rewrite_write_max(options);
+    int64_t write_max = firn_output_write_max(&options->sizes);
     int64_t count = 0;
     for (uint32_t i = 0; i < group->bin_count; i++)
         count += FIRN_MAX(group->bin_bytes[i] / write_max + (group->bin_bytes[i] % write_max != 0), 1);
@@ -181,7 +181,7 @@ static firn_status make_cuts(struct firn_op *op, const struct firn_rewrite_plan 
                 op, FIRN_LIMIT,
                 "a group of %u files would be cut into more than %d pieces: target-file-size-bytes %" PRId64
                 " is too small for it",
-                group->file_count, PIECES_MAX, plan->options.target_file_bytes);
+                group->file_count, PIECES_MAX, plan->options.sizes.target_bytes);
     }
     packer->cuts = FIRN_NEW_ARRAY(op->arena, struct cut, (size_t)count);
     for (uint32_t i = 0; i < group->file_count; i++) {
@@ -203,7 +203,7 @@ firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite
         int64_t size = file_size(&file->scan->entry->file);
         bytes -= size - live_bytes(file, size);
     }
-    struct packer packer = { .split_bytes = firn_rewrite_split_bytes(&plan->options, bytes) };
+    struct packer packer = { .split_bytes = firn_output_split_bytes(&plan->options.sizes, bytes) };
     FIRN_TRY(make_cuts(op, plan, group, &packer));
     pack(op, &packer);
     build_bins(op, &packer, group);

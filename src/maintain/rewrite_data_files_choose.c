@@ -61,9 +61,9 @@ static enum firn_rewrite_verdict qualify(const struct firn_rewrite_options *opti
     int64_t bytes = file->scan->entry->file.file_bytes;
     if (options->rewrite_all)
         return FIRN_VERDICT_ALL;
-    if (bytes < options->file_bytes_min)
+    if (bytes < options->sizes.bytes_min)
         return FIRN_VERDICT_SMALL;
-    if (bytes > options->file_bytes_max)
+    if (bytes > options->sizes.bytes_max)
         return FIRN_VERDICT_LARGE;
     return file->is_over_threshold ? FIRN_VERDICT_DELETES : FIRN_VERDICT_SIZE_FINE;
 }
@@ -167,13 +167,9 @@ static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_pl
     return FIRN_OK;
 }
 
-static bool has_room(const struct firn_rewrite_options *options, const struct firn_planned_group *group, int64_t bytes)
+static struct firn_group_weight group_weight(const struct firn_planned_group *group)
 {
-    int64_t sum;
-    if (group->file_count == 0)
-        return true;
-    return !__builtin_add_overflow(group->bytes, bytes, &sum) && sum <= options->group_bytes_max &&
-           group->file_count < options->group_files_max;
+    return (struct firn_group_weight){ group->bytes, group->file_count };
 }
 
 /* Next fit: one open group; what does not fit closes it. */
@@ -183,7 +179,7 @@ static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, c
     struct firn_planned_group group = { .files = candidates->items };
     for (size_t i = 0; i < candidates->count; i++) {
         int64_t bytes = FIRN_MAX(data_file(plan, candidates->items[i])->file_bytes, 0);
-        if (!has_room(&plan->options, &group, bytes)) {
+        if (!firn_group_has_room(&plan->options.limits, group_weight(&group), bytes)) {
             FIRN_PUSH(op->arena, groups, group);
             group = (struct firn_planned_group){ .files = candidates->items + i };
         }
@@ -196,14 +192,10 @@ static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, c
 
 static bool has_enough(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
-    const struct firn_rewrite_options *options = &plan->options;
-    if (group->file_count > 1 &&
-        (group->file_count >= options->input_files_min || group->bytes > options->target_file_bytes))
-        return true;
     for (uint32_t i = 0; i < group->file_count; i++)
         if (plan->files[group->files[i]].is_over_threshold)
             return true;
-    return group->bytes > options->file_bytes_max;
+    return firn_group_has_enough(&plan->options.limits, &plan->options.sizes, group_weight(group));
 }
 
 static bool has_news(const struct firn_rewrite_plan *plan, const struct firn_rewrite_history *history,
@@ -295,14 +287,8 @@ static int compare_groups(const void *a, const void *b, void *context)
 {
     const struct firn_planned_group *left = *(const struct firn_planned_group *const *)a;
     const struct firn_planned_group *right = *(const struct firn_planned_group *const *)b;
-    enum firn_job_order order = *(const int64_t *)context;
-    bool by_bytes = order == FIRN_ORDER_BYTES_ASC || order == FIRN_ORDER_BYTES_DESC;
-    bool descending = order == FIRN_ORDER_BYTES_DESC || order == FIRN_ORDER_FILES_DESC;
-    int64_t x = by_bytes ? left->bytes : left->file_count;
-    int64_t y = by_bytes ? right->bytes : right->file_count;
-    if (order != FIRN_ORDER_NONE && x != y)
-        return (x < y) == descending ? 1 : -1;
-    return left < right ? -1 : left > right; /* one array: plan order */
+    int order = firn_job_order_compare(*(const int64_t *)context, group_weight(left), group_weight(right));
+    return order ? order : left < right ? -1 : left > right; /* one array: plan order */
 }
 
 static void list_chosen(struct firn_op *op, struct firn_rewrite_plan *plan)

@@ -3,6 +3,7 @@
 #include "maintain/rewrite_data_files.h"
 
 #include "base/math.h"
+#include "maintain/branch_plan.h"
 
 /* A small object is fetched whole; a larger one in footer and ranges. Measured rates vary; these are for a first idea.
  */
@@ -16,12 +17,12 @@ static struct firn_text qualification(struct firn_arena *arena, const struct fir
     const struct firn_rewrite_options *options = &plan->options;
     if (options->rewrite_all)
         return FIRN_TEXT("rewrite-all takes every file");
-    if (file->file_bytes < options->file_bytes_min)
+    if (file->file_bytes < options->sizes.bytes_min)
         return firn_text_format(arena, "%" PRId64 " bytes, below min-file-size-bytes %" PRId64, file->file_bytes,
-                                options->file_bytes_min);
-    if (file->file_bytes > options->file_bytes_max)
+                                options->sizes.bytes_min);
+    if (file->file_bytes > options->sizes.bytes_max)
         return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, file->file_bytes,
-                                options->file_bytes_max);
+                                options->sizes.bytes_max);
     return firn_text_format(arena, "over delete-file-threshold %" PRId64 " or delete-ratio-threshold %g",
                             options->delete_file_threshold, options->delete_ratio_threshold);
 }
@@ -35,11 +36,11 @@ static struct firn_text group_reason(struct firn_arena *arena, const struct firn
         return firn_text_format(arena, "chosen: %u files of %" PRId64 " bytes together become %" PRId64,
                                 group->file_count, group->bytes, group->output_count);
     case FIRN_GROUP_FEW:
-        return firn_text_format(arena,
-                                "left: its partition has %u such files of %" PRId64
-                                " bytes together, fewer than min-input-files %" PRId64
-                                " and not above target-file-size-bytes %" PRId64,
-                                group->file_count, group->bytes, options->input_files_min, options->target_file_bytes);
+        return firn_text_format(
+            arena,
+            "left: its partition has %u such files of %" PRId64 " bytes together, fewer than min-input-files %" PRId64
+            " and not above target-file-size-bytes %" PRId64,
+            group->file_count, group->bytes, options->limits.input_files_min, options->sizes.target_bytes);
     case FIRN_GROUP_NO_GAIN:
         return firn_text_format(arena,
                                 "left: the %u such files of its partition, %" PRId64
@@ -83,7 +84,7 @@ struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct
         return firn_text_format(arena,
                                 "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
                                 "%" PRId64,
-                                data->file_bytes, plan->options.file_bytes_min, plan->options.file_bytes_max);
+                                data->file_bytes, plan->options.sizes.bytes_min, plan->options.sizes.bytes_max);
     struct firn_text first = qualification(arena, plan, data);
     struct firn_text second;
     if (file->group != FIRN_NO_GROUP) {
@@ -97,10 +98,7 @@ struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct
 static struct firn_text partition_text(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                        const struct firn_data_file *file)
 {
-    const struct firn_partition_spec *spec = firn_metadata_spec(plan->metadata, file->spec_id);
-    if (!spec)
-        return FIRN_TEXT("");
-    return firn_partition_path(arena, spec, plan->spec_types[spec - plan->metadata->specs], &file->partition);
+    return firn_file_partition_text(arena, plan->metadata, plan->spec_types, file);
 }
 
 static json_t *file_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan,

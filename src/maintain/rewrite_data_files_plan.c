@@ -3,23 +3,8 @@
 #include "maintain/rewrite_data_files.h"
 
 #include "catalog/catalog.h"
+#include "maintain/branch_plan.h"
 #include "table/manifest_codec.h"
-
-/* Head of the branch. An empty table has none, whatever branch is named. */
-static firn_status find_head(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text branch,
-                             const struct firn_snapshot **out)
-{
-    *out = NULL;
-    if (metadata->current_snapshot_id == FIRN_NO_SNAPSHOT)
-        return FIRN_OK;
-    const struct firn_ref *ref = firn_metadata_ref(metadata, branch);
-    if (!ref)
-        return firn_fail(op, FIRN_NOT_FOUND, "branch \"%.*s\" does not exist", FIRN_FMT(branch));
-    if (ref->type == FIRN_REF_TAG)
-        return firn_fail(op, FIRN_USAGE, "\"%.*s\" is a tag, and tags cannot be written to", FIRN_FMT(branch));
-    *out = firn_metadata_snapshot(metadata, ref->snapshot_id);
-    return FIRN_OK;
-}
 
 /* A schema that firn cannot rewrite makes every candidate a file left alone, not an error. */
 static firn_status note_schema_problem(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text *out)
@@ -43,16 +28,6 @@ static firn_status check_properties(struct firn_op *op, const struct firn_metada
     FIRN_TRY(firn_rewrite_settings_check(op, metadata));
     FIRN_TRY(firn_metadata_wants_gzip(op, metadata, &gzip));
     return firn_manifest_codec(op, codec, FIRN_CODEC_LEVEL_DEFAULT, &manifests);
-}
-
-static firn_status resolve_spec_types(struct firn_op *op, struct firn_rewrite_plan *plan)
-{
-    const struct firn_metadata *metadata = plan->metadata;
-    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
-    plan->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
-    for (uint32_t i = 0; i < metadata->spec_count; i++)
-        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &plan->spec_types[i]));
-    return FIRN_OK;
 }
 
 /* Live data files that the manifest list counts; FIRN_ABSENT when some row of it does not say. */
@@ -105,7 +80,7 @@ static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct 
                              const struct firn_predicate *where, struct firn_rewrite_plan *plan)
 {
     struct firn_rewrite_history history;
-    FIRN_TRY(resolve_spec_types(op, plan));
+    FIRN_TRY(firn_spec_types_new(op, plan->metadata, &plan->spec_types));
     FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
     if (plan->schema_problem.len == 0)
         FIRN_TRY(check_properties(op, plan->metadata));
@@ -134,7 +109,7 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
     FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, args, &plan->options));
     if (plan->where.len > 0)
         FIRN_TRY(firn_predicate_parse(op, plan->where, firn_metadata_current_schema(plan->metadata), &where));
-    FIRN_TRY(find_head(op, plan->metadata, plan->branch, &plan->snapshot));
+    FIRN_TRY(firn_branch_head(op, plan->metadata, plan->branch, &plan->snapshot));
     *out = plan;
     return plan->snapshot ? make_plan(op, pool, table->store, where, plan) : FIRN_OK;
 }

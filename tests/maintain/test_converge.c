@@ -75,7 +75,7 @@ static void add_files(struct firn_op *op, struct dice *dice, const struct settin
 static void write_bin(struct firn_op *op, const struct firn_rewrite_plan *plan, int64_t bytes, int64_t row_group_bytes,
                       struct sim_file like, struct sim_table *table)
 {
-    int64_t limit = firn_rewrite_write_max(&plan->options);
+    int64_t limit = firn_output_write_max(&plan->options.sizes);
     int64_t file_bytes = row_group_bytes * ((limit + row_group_bytes - 1) / row_group_bytes);
     while (bytes > 0) {
         like.bytes = FIRN_MIN(bytes, file_bytes);
@@ -92,7 +92,7 @@ static struct sim_table run(struct firn_op *op, struct dice *dice, const struct 
 {
     struct sim_table after = { .snapshots = before->snapshots };
     FIRN_PUSH(op->arena, &after.snapshots, ((struct sim_snapshot){ plan->shape, plan->settings, plan->snapshot->id }));
-    int64_t row_group_bytes = 1 + plan->options.target_file_bytes / (1 + (int64_t)roll(dice, 5));
+    int64_t row_group_bytes = 1 + plan->options.sizes.target_bytes / (1 + (int64_t)roll(dice, 5));
     for (uint32_t i = 0; i < plan->group_count; i++) {
         const struct firn_planned_group *group = plan->groups[i];
         struct sim_file like = {

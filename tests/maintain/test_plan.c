@@ -36,12 +36,12 @@ static void defaults_are_the_references(void **state)
     struct firn_op *op = test_op(state);
     struct firn_rewrite_options options;
     CHECK_OK(op, parse_options(op, (struct option[OPTIONS_MAX]){ 0 }, NULL, NULL, &options));
-    assert_int_equal(options.target_file_bytes, 536870912);
-    assert_int_equal(options.file_bytes_min, 402653184);
-    assert_int_equal(options.file_bytes_max, 966367641);
-    assert_int_equal(firn_rewrite_write_max(&options), 751619276);
-    assert_int_equal(options.input_files_min, 5);
-    assert_int_equal(options.group_bytes_max, INT64_C(107374182400));
+    assert_int_equal(options.sizes.target_bytes, 536870912);
+    assert_int_equal(options.sizes.bytes_min, 402653184);
+    assert_int_equal(options.sizes.bytes_max, 966367641);
+    assert_int_equal(firn_output_write_max(&options.sizes), 751619276);
+    assert_int_equal(options.limits.input_files_min, 5);
+    assert_int_equal(options.limits.bytes_max, INT64_C(107374182400));
     assert_int_equal(options.failed_commits_max, 10);
     assert_true(options.use_starting_sequence_number);
 }
@@ -122,8 +122,9 @@ static void output_sizes_are_the_references(void **state)
     CHECK_OK(op, parse_options(op, (struct option[OPTIONS_MAX]){ 0 }, NULL, NULL, &options));
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         int64_t bytes = cases[i].mebibytes * MEBIBYTE;
-        CHECK(firn_rewrite_expected_files(&options, bytes) == cases[i].files, "%" PRId64 " MiB", cases[i].mebibytes);
-        CHECK(!cases[i].split_bytes || firn_rewrite_split_bytes(&options, bytes) == cases[i].split_bytes,
+        CHECK(firn_output_expected_files(&options.sizes, bytes) == cases[i].files, "%" PRId64 " MiB",
+              cases[i].mebibytes);
+        CHECK(!cases[i].split_bytes || firn_output_split_bytes(&options.sizes, bytes) == cases[i].split_bytes,
               "%" PRId64 " MiB", cases[i].mebibytes);
     }
 }

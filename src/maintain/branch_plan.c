@@ -1,0 +1,35 @@
+/* What plans begin with. */
+#include "maintain/branch_plan.h"
+
+firn_status firn_branch_head(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text branch,
+                             const struct firn_snapshot **out)
+{
+    *out = NULL;
+    if (metadata->current_snapshot_id == FIRN_NO_SNAPSHOT)
+        return FIRN_OK;
+    const struct firn_ref *ref = firn_metadata_ref(metadata, branch);
+    if (!ref)
+        return firn_fail(op, FIRN_NOT_FOUND, "branch \"%.*s\" does not exist", FIRN_FMT(branch));
+    if (ref->type == FIRN_REF_TAG)
+        return firn_fail(op, FIRN_USAGE, "\"%.*s\" is a tag, and tags cannot be written to", FIRN_FMT(branch));
+    *out = firn_metadata_snapshot(metadata, ref->snapshot_id);
+    return FIRN_OK;
+}
+
+firn_status firn_spec_types_new(struct firn_op *op, const struct firn_metadata *metadata, struct firn_type ***out)
+{
+    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
+    *out = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
+    for (uint32_t i = 0; i < metadata->spec_count; i++)
+        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &(*out)[i]));
+    return FIRN_OK;
+}
+
+struct firn_text firn_file_partition_text(struct firn_arena *arena, const struct firn_metadata *metadata,
+                                          struct firn_type *const *spec_types, const struct firn_data_file *file)
+{
+    const struct firn_partition_spec *spec = firn_metadata_spec(metadata, file->spec_id);
+    if (!spec)
+        return FIRN_TEXT("");
+    return firn_partition_path(arena, spec, spec_types[spec - metadata->specs], &file->partition);
+}

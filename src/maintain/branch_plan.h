@@ -1,0 +1,19 @@
+/* What every plan of a procedure begins with: the branch's head, the types of partition values, words for partitions.
+ */
+#ifndef FIRN_MAINTAIN_BRANCH_PLAN_H
+#define FIRN_MAINTAIN_BRANCH_PLAN_H
+
+#include "table/manifest.h"
+
+/* The snapshot that a plan for `branch` looks at; NULL: the table is empty, whatever branch is named. NOT_FOUND for an
+ * unknown branch, USAGE for a tag. */
+FIRN_CHECKED firn_status firn_branch_head(struct firn_op *op, const struct firn_metadata *metadata,
+                                          struct firn_text branch, const struct firn_snapshot **out);
+/* Result types of the fields of each spec of the metadata, in op->arena. */
+FIRN_CHECKED firn_status firn_spec_types_new(struct firn_op *op, const struct firn_metadata *metadata,
+                                             struct firn_type ***out);
+/* "day=2024-01-01/bucket=3"; empty for an unpartitioned spec, and for one that the metadata does not have. */
+struct firn_text firn_file_partition_text(struct firn_arena *arena, const struct firn_metadata *metadata,
+                                          struct firn_type *const *spec_types, const struct firn_data_file *file);
+
+#endif
