@@ -48,6 +48,7 @@ struct firn_rewrite_data_files_report {
     int64_t added_bytes_count;
     int64_t left_alone_files_count; /* qualifying files firn could not rewrite (deletes attached, ORC, Avro, ...) */
     int64_t commits, failed_commits;
+    int64_t replanned_groups_count;     /* lost to commits of others, planned anew on the table as it was then */
     int64_t carried_delete_files_count; /* written anew for deletes that others committed while this ran */
     int64_t carried_rows_count;         /* that these delete */
     int64_t rows;
@@ -57,7 +58,9 @@ struct firn_rewrite_data_files_report {
     uint32_t warning_count;
 };
 
-/* Does what the plan says and commits. PARTIAL when some groups failed and partial progress kept the others. */
+/* Does what the plan says and commits. What others committed meanwhile is kept: deletes of rewritten files are carried
+ * over, and groups that are lost all the same are planned anew, as often as commit.retry.num-retries says. PARTIAL when
+ * some groups failed and partial progress kept the others. */
 FIRN_CHECKED firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool,
                                                        struct firn_table *table, const struct firn_rewrite_plan *plan,
                                                        struct firn_progress *progress,

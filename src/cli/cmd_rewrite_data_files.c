@@ -123,6 +123,7 @@ static json_t *report_json(const struct firn_rewrite_data_files_report *report)
         { "rows", report->rows },
         { "commits", report->commits },
         { "failed_commits", report->failed_commits },
+        { "replanned_groups_count", report->replanned_groups_count },
         { "carried_delete_files_count", report->carried_delete_files_count },
         { "carried_rows_count", report->carried_rows_count },
         { "elapsed_ms", report->elapsed_ms },
@@ -165,6 +166,9 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
                 FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->added_bytes_count)),
                 FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
                 report->snapshot_id);
+    if (report->replanned_groups_count > 0)
+        fprintf(cli->out, "%.*s file groups were lost to commits of others and planned anew\n",
+                FIRN_FMT(cli_count_text(arena, report->replanned_groups_count)));
     if (report->carried_delete_files_count > 0)
         fprintf(cli->out, "%.*s rows that others deleted meanwhile stay deleted, by %.*s new delete files\n",
                 FIRN_FMT(cli_count_text(arena, report->carried_rows_count)),

@@ -3,6 +3,7 @@
 #ifndef FIRN_MAINTAIN_REWRITE_DATA_FILES_H
 #define FIRN_MAINTAIN_REWRITE_DATA_FILES_H
 
+#include "base/buffer.h"
 #include "base/map.h"
 #include "catalog/snapshot_producer.h"
 #include "firn/rewrite_data_files.h"
@@ -139,6 +140,9 @@ struct firn_rewrite_plan {
  * `has_unreadable_deletes`. Pure. */
 FIRN_CHECKED firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,
                                                   struct firn_rewrite_plan *plan);
+/* What files of one group have in common, replacing `out`. */
+FIRN_CHECKED firn_status firn_rewrite_group_key(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                                const struct firn_data_file *file, struct firn_buffer *out);
 /* Cuts the files of a group at their split offsets and packs the pieces into bins, one output file each. LIMIT for more
  * pieces than anyone can want. Reference: procedures.md, 2.6. */
 FIRN_CHECKED firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite_plan *plan,
@@ -146,6 +150,20 @@ FIRN_CHECKED firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct
 /* Why a file was chosen or not, in words with numbers. */
 struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                           const struct firn_planned_file *file);
+
+/* What a run has done of its plan when the rest must be planned anew. */
+struct firn_rewrite_done {
+    const struct firn_map *lost; /* keys of the groups that are to be planned again; NULL: everything is */
+    const int64_t *snapshot_ids; /* the run's own commits */
+    uint32_t commit_count;
+    int64_t rewritten_files;
+};
+/* Plans what `old` planned once more, with the same arguments, on the branch's head as it is now. `table` is refreshed.
+ */
+FIRN_CHECKED firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                                 const struct firn_rewrite_plan *old,
+                                                 const struct firn_rewrite_done *done,
+                                                 const struct firn_rewrite_plan **out);
 
 /* Carries over what others delete from the inputs of one commit's groups. */
 struct firn_rewrite_carrier {

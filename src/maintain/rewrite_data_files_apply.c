@@ -5,58 +5,27 @@
  *  (1) Inputs leave the table only in the commit that adds the outputs of their whole group.
  *  (2) Outputs that were definitely not committed are removed.
  *  (3) Once the outcome of a commit is unknown, nothing is removed any more and no further commit is tried.
- *  (4) Commits happen one at a time, each validated against the snapshot that was planned on. */
-#include "maintain/rewrite_data_files.h"
+ *  (4) Commits happen one at a time, each validated against the snapshot that was planned on.
+ *  (5) What can never be committed as it was planned, since others changed its inputs, is planned anew a bounded number
+ *      of times; what was written for it is removed first. */
+#include "maintain/rewrite_data_files_run.h"
 
 #include "base/math.h"
-#include "catalog/snapshot_producer.h"
-
-#include <pthread.h>
 
 /* Below this a group works slowly: better fewer of them at a time. */
 #define GROUP_MEMORY_BYTES_MIN (UINT64_C(384) << 20)
 #define MEMORY_BYTES_DEFAULT   (UINT64_C(1) << 30)
 /* The share of memory that may be spent on knowing where rows went: one in this many. */
 #define ROW_MAP_SHARE 8
-
-enum { OWN_PROPERTY_COUNT = 3 }; /* beside fingerprints: shape, settings, covers */
-
-enum group_state {
-    GROUP_PENDING,
-    GROUP_WRITE_FAILED,
-    GROUP_READY,
-    GROUP_COMMITTED,
-    GROUP_COMMIT_FAILED, /* outputs removed */
-    GROUP_COMMIT_UNKNOWN
-};
-
-struct group_outcome {
-    enum group_state state;
-    struct firn_rewrite_result result;
-};
-
-struct apply_run {
-    const struct firn_rewrite_plan *plan;
-    struct firn_table *table;
-    struct firn_rewrite_context context;
-    struct firn_rewrite_group *groups;
-    struct group_outcome *outcomes; /* one a group; a job touches its own, the rest under the lock */
-    struct firn_rewrite_data_files_report *report;
-    uint32_t groups_per_commit;
-    pthread_mutex_t lock; /* everything below, the outcomes' states, the report and the table */
-    uint32_t *ready;      /* groups that wait for a commit */
-    uint32_t ready_count;
-    uint32_t carried_number;       /* of the last delete files written to carry deletes over */
-    bool is_unknown;               /* the outcome of a commit is: (3) */
-    struct firn_error first_error; /* of a group or a commit, whichever failed first */
-};
+/* However many attempts the table allows a commit. */
+#define ROUNDS_MAX 10
 
 static int64_t monotonic_ms(struct firn_op *op)
 {
     return op->env->monotonic_ms(op->env->context);
 }
 
-static void warn(struct firn_op *op, struct apply_run *run, struct firn_text text)
+static void warn(struct firn_op *op, struct firn_rewrite_run *run, struct firn_text text)
 {
     struct firn_text *grown = FIRN_NEW_ARRAY(op->arena, struct firn_text, run->report->warning_count + 1);
     if (run->report->warning_count > 0)
@@ -66,7 +35,7 @@ static void warn(struct firn_op *op, struct apply_run *run, struct firn_text tex
 }
 
 /* Inputs of all groups in one array, so that a group's and the whole job's are slices of it. */
-static void lay_out_groups(struct firn_op *op, struct apply_run *run)
+static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
 {
     const struct firn_rewrite_plan *plan = run->plan;
     size_t count = 0;
@@ -76,7 +45,7 @@ static void lay_out_groups(struct firn_op *op, struct apply_run *run)
     int64_t *sequence_numbers = FIRN_NEW_ARRAY(op->arena, int64_t, count);
     struct firn_delete_match *deletes = FIRN_NEW_ARRAY(op->arena, struct firn_delete_match, count);
     run->groups = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_group, plan->group_count);
-    run->outcomes = FIRN_NEW_ARRAY(op->arena, struct group_outcome, plan->group_count);
+    run->outcomes = FIRN_NEW_ARRAY(op->arena, struct firn_group_outcome, plan->group_count);
     run->ready = FIRN_NEW_ARRAY(op->arena, uint32_t, plan->group_count);
     for (uint32_t i = 0; i < plan->group_count; i++) {
         const struct firn_planned_group *planned = plan->groups[i];
@@ -100,157 +69,8 @@ static void lay_out_groups(struct firn_op *op, struct apply_run *run)
     }
 }
 
-/* Sums the column fingerprints of a batch. All its groups have the same columns. */
-static struct firn_fingerprint *sum_fingerprints(struct firn_op *op, const struct apply_run *run, const uint32_t *batch,
-                                                 uint32_t count, uint32_t *fingerprint_count)
-{
-    const struct firn_rewrite_result *first = &run->outcomes[batch[0]].result;
-    struct firn_fingerprint *sums = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprint, first->fingerprint_count);
-    *fingerprint_count = first->fingerprint_count;
-    for (uint32_t i = 0; i < first->fingerprint_count; i++) {
-        sums[i].field_id = first->fingerprints[i].field_id;
-        for (uint32_t j = 0; j < count; j++) {
-            const struct firn_rewrite_result *result = &run->outcomes[batch[j]].result;
-            if (i < result->fingerprint_count && result->fingerprints[i].field_id == sums[i].field_id)
-                sums[i].sum = firn_hash128_add(sums[i].sum, result->fingerprints[i].sum);
-        }
-    }
-    return sums;
-}
-
-/* Whether a commit of `batch` completes the run: all else is committed, and nothing was left for another time. */
-static bool completes_run(const struct apply_run *run, uint32_t batch_count)
-{
-    uint32_t committed = 0;
-    for (uint32_t i = 0; i < run->plan->group_count; i++)
-        committed += run->outcomes[i].state == GROUP_COMMITTED;
-    return committed + batch_count == run->plan->group_count && !run->plan->is_capped &&
-           run->plan->left_alone_count == 0;
-}
-
-static void set_property(struct firn_text (*properties)[2], uint32_t *count, struct firn_text key,
-                         struct firn_text value)
-{
-    properties[*count][0] = key;
-    properties[*count][1] = value;
-    (*count)++;
-}
-
-static void fill_properties(struct firn_op *op, const struct apply_run *run, const uint32_t *batch, uint32_t count,
-                            struct firn_snapshot_change *change)
-{
-    uint32_t fingerprint_count, property_count = 0;
-    const struct firn_fingerprint *sums = sum_fingerprints(op, run, batch, count, &fingerprint_count);
-    struct firn_text(*properties)[2] =
-        firn_arena_alloc_array(op->arena, fingerprint_count + OWN_PROPERTY_COUNT, sizeof *properties);
-    set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_SHAPE), run->plan->shape);
-    if (completes_run(run, count)) {
-        set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_SETTINGS), run->plan->settings);
-        set_property(properties, &property_count, FIRN_TEXT(FIRN_SUMMARY_COVERS),
-                     firn_text_format(op->arena, "%" PRId64, run->plan->snapshot->id));
-    }
-    for (uint32_t i = 0; i < fingerprint_count; i++)
-        set_property(properties, &property_count, firn_text_format(op->arena, "firn.fingerprint.%d", sums[i].field_id),
-                     firn_text_format(op->arena, "%016" PRIx64 "%016" PRIx64, sums[i].sum.high, sums[i].sum.low));
-    change->properties = (const struct firn_text(*)[2])properties;
-    change->property_count = property_count;
-}
-
-static void fill_files(struct firn_op *op, const struct apply_run *run, const uint32_t *batch, uint32_t count,
-                       struct firn_snapshot_change *change)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        change->added_count += run->outcomes[batch[i]].result.file_count;
-        change->removed_count += run->groups[batch[i]].input_count;
-    }
-    struct firn_data_file *added = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->added_count);
-    struct firn_data_file *removed = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->removed_count);
-    change->added = added;
-    change->removed = removed;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct firn_rewrite_result *result = &run->outcomes[batch[i]].result;
-        const struct firn_rewrite_group *group = &run->groups[batch[i]];
-        memcpy(added, result->files, result->file_count * sizeof *added);
-        memcpy(removed, group->inputs, group->input_count * sizeof *removed);
-        added += result->file_count;
-        removed += group->input_count;
-    }
-}
-
-static struct firn_rewrite_carrier make_carrier(struct firn_op *op, const struct apply_run *run, const uint32_t *batch,
-                                                uint32_t count)
-{
-    struct firn_carry_over_group *groups = FIRN_NEW_ARRAY(op->arena, struct firn_carry_over_group, count);
-    for (uint32_t i = 0; i < count; i++)
-        groups[i] = (struct firn_carry_over_group){ &run->groups[batch[i]], &run->outcomes[batch[i]].result };
-    return (struct firn_rewrite_carrier){
-        .table = run->table,
-        .config = { .store = run->context.store,
-                    .pool = run->context.pool,
-                    .operation = run->context.operation,
-                    .number = run->carried_number },
-        .groups = groups,
-        .group_count = count,
-    };
-}
-
-static void count_committed(struct apply_run *run, const uint32_t *batch, uint32_t count,
-                            const struct firn_snapshot_result *snapshot)
-{
-    struct firn_rewrite_data_files_report *report = run->report;
-    report->commits++;
-    report->snapshot_id = snapshot->snapshot_id;
-    report->removed_delete_files_count += (int64_t)snapshot->removed_delete_files;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct firn_rewrite_result *result = &run->outcomes[batch[i]].result;
-        report->rewritten_data_files_count += run->groups[batch[i]].input_count;
-        report->rewritten_bytes_count += run->plan->groups[batch[i]]->bytes;
-        report->added_data_files_count += result->file_count;
-        report->rows += result->rows_out;
-        for (uint32_t j = 0; j < result->file_count; j++)
-            report->added_bytes_count += result->files[j].file_bytes;
-    }
-}
-
-/* Commits a batch of groups, with the lock held or alone. A definite failure removes the batch's outputs. (2) (3) */
-static firn_status commit_batch(struct firn_op *op, struct apply_run *run, const uint32_t *batch, uint32_t count)
-{
-    const struct firn_rewrite_plan *plan = run->plan;
-    bool pins = plan->options.use_starting_sequence_number && plan->metadata->format_version > 1;
-    struct firn_snapshot_result snapshot;
-    struct firn_snapshot_change change = {
-        .operation = FIRN_TEXT("replace"),
-        .branch = plan->branch,
-        .added_sequence_number = pins ? plan->snapshot->sequence_number : FIRN_ABSENT,
-        .base_snapshot_id = plan->snapshot->id,
-    };
-    struct firn_rewrite_carrier carrier = make_carrier(op, run, batch, count);
-    firn_rewrite_carrier_init(&carrier);
-    change.carry_over = plan->options.carry_over_deletes ? &carrier.calls : NULL;
-    fill_files(op, run, batch, count, &change);
-    fill_properties(op, run, batch, count, &change);
-    firn_status status = firn_snapshot_commit(op, run->context.pool, run->table, &change, &snapshot);
-    enum group_state state = status == FIRN_OK        ? GROUP_COMMITTED
-                             : status == FIRN_UNKNOWN ? GROUP_COMMIT_UNKNOWN
-                                                      : GROUP_COMMIT_FAILED;
-    for (uint32_t i = 0; i < count; i++) {
-        run->outcomes[batch[i]].state = state;
-        if (state == GROUP_COMMIT_FAILED)
-            firn_rewrite_result_discard(op, run->context.store, &run->outcomes[batch[i]].result);
-    }
-    run->carried_number = carrier.config.number;
-    if (status != FIRN_OK) {
-        run->report->failed_commits++;
-        return status;
-    }
-    count_committed(run, batch, count, &snapshot);
-    run->report->carried_delete_files_count += (int64_t)snapshot.carried_delete_files;
-    run->report->carried_rows_count += carrier.given.row_count;
-    return FIRN_OK;
-}
-
 /* A failure that the run survives: kept for the report, and for the case that nothing succeeds. */
-static void note_failure(struct firn_op *op, struct apply_run *run, firn_status status)
+static void note_failure(struct firn_op *op, struct firn_rewrite_run *run, firn_status status)
 {
     if (run->first_error.status == FIRN_OK) {
         run->first_error = op->error;
@@ -260,11 +80,11 @@ static void note_failure(struct firn_op *op, struct apply_run *run, firn_status 
 }
 
 /* Commits what is ready. A failed batch costs only itself, unless its outcome is unknown or the run was stopped. */
-static firn_status commit_ready(struct firn_op *op, struct apply_run *run)
+static firn_status commit_ready(struct firn_op *op, struct firn_rewrite_run *run)
 {
     uint32_t count = run->ready_count;
     run->ready_count = 0;
-    firn_status status = commit_batch(op, run, run->ready, count);
+    firn_status status = firn_rewrite_run_commit(op, run, run->ready, count);
     if (status == FIRN_OK)
         return FIRN_OK;
     status = firn_context(op, status, "commit of %u file groups", count);
@@ -275,7 +95,7 @@ static firn_status commit_ready(struct firn_op *op, struct apply_run *run)
     return FIRN_OK;
 }
 
-static firn_status execute_group(struct firn_op *op, struct apply_run *run, size_t index)
+static firn_status execute_group(struct firn_op *op, struct firn_rewrite_run *run, size_t index)
 {
     FIRN_TRY(firn_op_check(op));
     for (uint32_t i = 0; i < run->groups[index].input_count; i++)
@@ -289,21 +109,21 @@ static firn_status execute_group(struct firn_op *op, struct apply_run *run, size
 
 static firn_status run_group(struct firn_op *op, void *context, size_t index)
 {
-    struct apply_run *run = context;
+    struct firn_rewrite_run *run = context;
     FIRN_TRY(execute_group(op, run, index));
-    run->outcomes[index].state = GROUP_READY;
+    run->outcomes[index].state = FIRN_GROUP_READY;
     return FIRN_OK;
 }
 
 /* Removes the outputs of groups that finished but will not be committed. */
-static void discard_ready(struct firn_op *op, struct apply_run *run)
+static void discard_ready(struct firn_op *op, struct firn_rewrite_run *run)
 {
     for (uint32_t i = 0; i < run->plan->group_count; i++)
-        if (run->outcomes[i].state == GROUP_READY)
+        if (run->outcomes[i].state == FIRN_GROUP_READY)
             firn_rewrite_result_discard(op, run->context.store, &run->outcomes[i].result);
 }
 
-static firn_status apply_at_once(struct firn_op *op, struct apply_run *run, uint32_t width)
+static firn_status apply_at_once(struct firn_op *op, struct firn_rewrite_run *run, uint32_t width)
 {
     uint32_t count = run->plan->group_count;
     firn_status status = firn_pool_run(op, run->context.pool, count, width, run_group, run);
@@ -313,7 +133,7 @@ static firn_status apply_at_once(struct firn_op *op, struct apply_run *run, uint
     }
     for (uint32_t i = 0; i < count; i++)
         run->ready[i] = i;
-    status = commit_batch(op, run, run->ready, count);
+    status = firn_rewrite_run_commit(op, run, run->ready, count);
     if (status == FIRN_CONFLICT)
         return firn_hint(op, status,
                          "nothing was changed; run it again, or with partial-progress.enabled=true so that a conflict "
@@ -322,15 +142,15 @@ static firn_status apply_at_once(struct firn_op *op, struct apply_run *run, uint
 }
 
 /* With the lock held: takes in how a group ended. */
-static firn_status settle_group(struct firn_op *op, struct apply_run *run, uint32_t index, firn_status status)
+static firn_status settle_group(struct firn_op *op, struct firn_rewrite_run *run, uint32_t index, firn_status status)
 {
     if (status != FIRN_OK) {
-        run->outcomes[index].state = GROUP_WRITE_FAILED;
+        run->outcomes[index].state = FIRN_GROUP_WRITE_FAILED;
         run->report->failed_data_files_count += run->groups[index].input_count;
         note_failure(op, run, status);
         return FIRN_OK;
     }
-    run->outcomes[index].state = GROUP_READY;
+    run->outcomes[index].state = FIRN_GROUP_READY;
     if (run->is_unknown)
         return FIRN_OK;
     run->ready[run->ready_count++] = index;
@@ -339,7 +159,7 @@ static firn_status settle_group(struct firn_op *op, struct apply_run *run, uint3
 
 static firn_status run_group_in_batches(struct firn_op *op, void *context, size_t index)
 {
-    struct apply_run *run = context;
+    struct firn_rewrite_run *run = context;
     firn_status status = execute_group(op, run, index);
     if (status == FIRN_CANCELLED)
         return status;
@@ -350,7 +170,7 @@ static firn_status run_group_in_batches(struct firn_op *op, void *context, size_
 }
 
 /* What partial progress amounts to once all groups are done. */
-static firn_status judge_batches(struct firn_op *op, const struct apply_run *run)
+static firn_status judge_batches(struct firn_op *op, const struct firn_rewrite_run *run)
 {
     const struct firn_rewrite_data_files_report *report = run->report;
     int64_t failed_max = run->plan->options.failed_commits_max;
@@ -372,7 +192,7 @@ static firn_status judge_batches(struct firn_op *op, const struct apply_run *run
                      report->commits, report->failed_commits, report->failed_data_files_count);
 }
 
-static firn_status apply_in_batches(struct firn_op *op, struct apply_run *run, uint32_t width)
+static firn_status apply_in_batches(struct firn_op *op, struct firn_rewrite_run *run, uint32_t width)
 {
     uint32_t count = run->plan->group_count;
     int64_t commits_max = FIRN_MIN(run->plan->options.commits_max, (int64_t)count);
@@ -380,9 +200,7 @@ static firn_status apply_in_batches(struct firn_op *op, struct apply_run *run, u
     firn_status status = firn_pool_run(op, run->context.pool, count, width, run_group_in_batches, run);
     if (status == FIRN_OK && run->ready_count > 0)
         status = commit_ready(op, run);
-    if (status == FIRN_OK)
-        return judge_batches(op, run);
-    if (!run->is_unknown)
+    if (status != FIRN_OK && !run->is_unknown)
         discard_ready(op, run);
     return status;
 }
@@ -403,7 +221,7 @@ static uint64_t row_map_bytes(const struct firn_rewrite_plan *plan, uint64_t mem
     return can_carry ? memory_bytes_max / ROW_MAP_SHARE / plan->group_count : 0;
 }
 
-static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, struct apply_run *run,
+static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
                                 struct firn_progress *progress)
 {
     const struct firn_rewrite_plan *plan = run->plan;
@@ -427,18 +245,92 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
     return status;
 }
 
-static void begin_progress(const struct firn_rewrite_plan *plan, struct firn_progress *progress)
+static void add_progress(const struct firn_rewrite_plan *plan, struct firn_progress *progress)
 {
     if (!progress)
         return;
-    atomic_store(&progress->groups_total, plan->group_count);
+    atomic_fetch_add(&progress->groups_total, plan->group_count);
     for (uint32_t i = 0; i < plan->group_count; i++) {
         atomic_fetch_add(&progress->files_total, plan->groups[i]->file_count);
         atomic_fetch_add(&progress->bytes_total, (uint64_t)plan->groups[i]->bytes);
     }
 }
 
-static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
+/* The lost groups' keys. */
+static firn_status find_lost(struct firn_op *op, const struct firn_rewrite_run *run, struct firn_map *lost)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    struct firn_buffer key = { 0 };
+    firn_status status = FIRN_OK;
+    firn_map_init(lost, op->arena);
+    for (uint32_t i = 0; status == FIRN_OK && i < plan->group_count; i++) {
+        if (run->outcomes[i].state != FIRN_GROUP_LOST)
+            continue;
+        status = firn_rewrite_group_key(op, plan, &run->groups[i].inputs[0], &key);
+        if (status == FIRN_OK)
+            firn_map_put(lost, firn_bytes_copy(op->arena, firn_buffer_bytes(&key)));
+    }
+    firn_buffer_done(&key);
+    return status;
+}
+
+/* Whether this round left something for another run. */
+static bool left_out(const struct firn_rewrite_run *run)
+{
+    for (uint32_t i = 0; i < run->plan->group_count; i++)
+        if (run->outcomes[i].state != FIRN_GROUP_COMMITTED && run->outcomes[i].state != FIRN_GROUP_LOST)
+            return true;
+    return firn_rewrite_plan_leaves_out(run->plan);
+}
+
+/* (5) One commit for all covers what the table holds now; of several, those before have covered it as it was. */
+static firn_status plan_anew(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
+                             struct firn_progress *progress)
+{
+    bool in_batches = run->plan->options.partial_progress;
+    struct firn_map lost;
+    struct firn_rewrite_done done = {
+        .lost = in_batches ? &lost : NULL,
+        .snapshot_ids = run->snapshot_ids.items,
+        .commit_count = (uint32_t)run->snapshot_ids.count,
+        .rewritten_files = run->report->rewritten_data_files_count,
+    };
+    const struct firn_rewrite_plan *renewed;
+    FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(find_lost(op, run, &lost));
+    FIRN_TRY(firn_context(op, firn_rewrite_plan_renew(op, pool, run->table, run->plan, &done, &renewed),
+                          "planning anew what was lost to commits of others"));
+    if (in_batches)
+        run->is_incomplete = run->is_incomplete || left_out(run);
+    else if (renewed->snapshot)
+        run->covered_id = renewed->snapshot->id;
+    run->plan = renewed;
+    run->rounds_left--;
+    run->has_lost = false;
+    add_progress(run->plan, progress);
+    return FIRN_OK;
+}
+
+static firn_status apply_rounds(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
+                                struct firn_progress *progress)
+{
+    bool in_batches = run->plan->options.partial_progress;
+    while (run->plan->group_count > 0) {
+        FIRN_TRY(apply_groups(op, pool, run, progress));
+        if (!run->has_lost)
+            break;
+        firn_status status = plan_anew(op, pool, run, progress);
+        if (status == FIRN_CANCELLED || (status != FIRN_OK && !in_batches))
+            return status;
+        if (status != FIRN_OK) {
+            note_failure(op, run, status);
+            break;
+        }
+    }
+    return in_batches ? judge_batches(op, run) : FIRN_OK;
+}
+
+static void warn_of_left_alone(struct firn_op *op, struct firn_rewrite_run *run)
 {
     static const struct {
         enum firn_rewrite_verdict verdict;
@@ -461,7 +353,7 @@ static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
 }
 
 /* The reference sorts what it bin-packs by the table's order. */
-static void warn_of_sort_order(struct firn_op *op, struct apply_run *run)
+static void warn_of_sort_order(struct firn_op *op, struct firn_rewrite_run *run)
 {
     const struct firn_metadata *metadata = run->table->metadata;
     const struct firn_sort_order *order = firn_metadata_sort_order(metadata, metadata->default_sort_order_id);
@@ -472,7 +364,7 @@ static void warn_of_sort_order(struct firn_op *op, struct apply_run *run)
 }
 
 /* The reference writes what write.format.default says. */
-static void warn_of_format(struct firn_op *op, struct apply_run *run)
+static void warn_of_format(struct firn_op *op, struct firn_rewrite_run *run)
 {
     struct firn_text format = firn_property_text(run->table->metadata, "write.format.default", FIRN_TEXT("parquet"));
     if (!firn_text_same_nocase(format, FIRN_TEXT("parquet")))
@@ -485,7 +377,7 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
                                           struct firn_rewrite_data_files_report *out)
 {
     int64_t started_ms = monotonic_ms(op);
-    struct apply_run run = { .plan = plan, .table = table, .report = out };
+    struct firn_rewrite_run run = { .plan = plan, .table = table, .report = out };
     *out = (struct firn_rewrite_data_files_report){
         .left_alone_files_count = plan->left_alone_count,
         .snapshot_id = FIRN_NO_SNAPSHOT,
@@ -499,8 +391,12 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
     warn_of_format(op, &run);
     if (!table->catalog)
         return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
-    begin_progress(plan, progress);
-    firn_status status = apply_groups(op, pool, &run, progress);
+    struct firn_retry_policy policy;
+    FIRN_TRY(firn_retry_policy_of(op, table->metadata, &policy));
+    run.rounds_left = FIRN_MIN(policy.retries, ROUNDS_MAX);
+    run.covered_id = plan->snapshot->id;
+    add_progress(plan, progress);
+    firn_status status = apply_rounds(op, pool, &run, progress);
     firn_progress_end(op, progress);
     out->elapsed_ms = monotonic_ms(op) - started_ms;
     return status;

@@ -129,8 +129,8 @@ static bool is_candidate(enum firn_rewrite_verdict verdict)
 
 /* What the files of a group have in common: spec and partition. Of a spec to be left, the spec alone: the rows go to
  * other partitions anyway, and a group for each old partition would give a file for each pair of an old and a new. */
-static firn_status group_key(struct firn_op *op, const struct firn_rewrite_plan *plan,
-                             const struct firn_data_file *file, struct firn_buffer *out)
+firn_status firn_rewrite_group_key(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                   const struct firn_data_file *file, struct firn_buffer *out)
 {
     uint8_t spec_id[4];
     if (file->spec_id == plan->options.output_spec_id)
@@ -156,7 +156,7 @@ static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_pl
             plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
             continue;
         }
-        FIRN_TRY(group_key(op, plan, data_file(plan, i), key));
+        FIRN_TRY(firn_rewrite_group_key(op, plan, data_file(plan, i), key));
         struct firn_map_entry *found = firn_map_find(partitions, firn_buffer_bytes(key));
         if (!found) {
             found = firn_map_put(partitions, firn_bytes_copy(op->arena, firn_buffer_bytes(key)));

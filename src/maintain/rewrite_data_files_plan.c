@@ -2,6 +2,7 @@
  * Reference: procedures.md, 2.1 to 2.5. */
 #include "maintain/rewrite_data_files.h"
 
+#include "base/math.h"
 #include "catalog/catalog.h"
 #include "maintain/branch_plan.h"
 #include "table/manifest_codec.h"
@@ -76,17 +77,50 @@ static firn_status scan_files(struct firn_op *op, struct firn_pool *pool, struct
     return FIRN_OK;
 }
 
-static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
-                             const struct firn_predicate *where, struct firn_rewrite_plan *plan)
+static bool is_own(const struct firn_rewrite_done *done, int64_t snapshot_id)
 {
+    for (uint32_t i = 0; i < done->commit_count; i++)
+        if (done->snapshot_ids[i] == snapshot_id)
+            return true;
+    return false;
+}
+
+/* Leaves out what the run has written already, and what belongs to groups that were not lost. */
+static firn_status drop_done(struct firn_op *op, const struct firn_rewrite_done *done, struct firn_rewrite_plan *plan)
+{
+    struct firn_buffer key = { 0 };
+    uint32_t kept = 0;
+    firn_status status = FIRN_OK;
+    for (uint32_t i = 0; status == FIRN_OK && i < plan->file_count; i++) {
+        const struct firn_manifest_entry *entry = plan->files[i].scan->entry;
+        status = firn_rewrite_group_key(op, plan, &entry->file, &key);
+        bool is_lost = !done->lost || firn_map_find(done->lost, firn_buffer_bytes(&key));
+        if (is_lost && !is_own(done, entry->snapshot_id))
+            plan->files[kept++] = plan->files[i];
+    }
+    firn_buffer_done(&key);
+    plan->file_count = kept;
+    return status;
+}
+
+/* `done`: NULL when nothing is. */
+static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+                             const struct firn_rewrite_done *done, struct firn_rewrite_plan *plan)
+{
+    const struct firn_predicate *where = NULL;
     struct firn_rewrite_history history;
+    if (plan->where.len > 0)
+        FIRN_TRY(firn_predicate_parse(op, plan->where, firn_metadata_current_schema(plan->metadata), &where));
+    FIRN_TRY(firn_branch_head(op, plan->metadata, plan->branch, &plan->snapshot));
+    if (!plan->snapshot)
+        return FIRN_OK;
     FIRN_TRY(firn_spec_types_new(op, plan->metadata, &plan->spec_types));
     FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
     if (plan->schema_problem.len == 0)
         FIRN_TRY(check_properties(op, plan->metadata));
     FIRN_TRY(scan_files(op, pool, store, where, plan));
-    plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
-    plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);
+    if (done)
+        FIRN_TRY(drop_done(op, done, plan));
     firn_rewrite_history_read(op, plan->metadata, plan->snapshot, plan->settings, plan->shape, &history);
     return firn_rewrite_plan_choose(op, &history, plan);
 }
@@ -105,11 +139,34 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
         .memory_bytes_max = args->memory_bytes_max,
         .thread_count = firn_pool_thread_count(pool),
     };
-    const struct firn_predicate *where = NULL;
     FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, args, &plan->options));
-    if (plan->where.len > 0)
-        FIRN_TRY(firn_predicate_parse(op, plan->where, firn_metadata_current_schema(plan->metadata), &where));
-    FIRN_TRY(firn_branch_head(op, plan->metadata, plan->branch, &plan->snapshot));
+    plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
+    plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);
     *out = plan;
-    return plan->snapshot ? make_plan(op, pool, table->store, where, plan) : FIRN_OK;
+    return make_plan(op, pool, table->store, NULL, plan);
+}
+
+/* Caps hold for the run as a whole. */
+firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                    const struct firn_rewrite_plan *old, const struct firn_rewrite_done *done,
+                                    const struct firn_rewrite_plan **out)
+{
+    struct firn_rewrite_plan *plan = FIRN_NEW(op->arena, struct firn_rewrite_plan);
+    FIRN_TRY(firn_table_refresh(op, table));
+    *plan = (struct firn_rewrite_plan){
+        .table_name = old->table_name,
+        .metadata = table->metadata,
+        .branch = old->branch,
+        .where = old->where,
+        .options = old->options,
+        .verify_full = old->verify_full,
+        .memory_bytes_max = old->memory_bytes_max,
+        .thread_count = old->thread_count,
+        .settings = old->settings,
+        .shape = old->shape,
+    };
+    plan->options.files_max -= done->rewritten_files;
+    plan->options.commits_max = FIRN_MAX(old->options.commits_max - done->commit_count, 1);
+    *out = plan;
+    return make_plan(op, pool, table->store, done, plan);
 }
