@@ -12,8 +12,9 @@ struct firn_session_relocation {
 };
 
 struct firn_session_config {
-    uint32_t thread_count;     /* 0: one per online processor */
-    uint64_t memory_bytes_max; /* 0: no limit */
+    uint32_t thread_count;        /* 0: one per online processor */
+    uint64_t memory_bytes_max;    /* 0: no limit */
+    struct firn_text temp_folder; /* where data beyond memory goes; empty: /var/tmp. Borrowed until close */
     const struct firn_session_relocation *relocations;
     size_t relocation_count;
     bool relaxed; /* what is written need not survive a loss of power: only for data that can be made again */
@@ -34,6 +35,8 @@ void firn_session_close(struct firn_session *session);
 struct firn_pool *firn_session_pool(struct firn_session *session);
 struct firn_store *firn_session_store(struct firn_session *session);
 uint64_t firn_session_memory_bytes_max(const struct firn_session *session);
+/* As configured; may be empty. */
+struct firn_text firn_session_temp_folder(const struct firn_session *session);
 /* Most bytes that page and column buffers held at once. */
 uint64_t firn_session_memory_bytes_peak(const struct firn_session *session);
 

@@ -9,6 +9,11 @@ uint64_t firn_hash64(struct firn_bytes bytes)
     return XXH3_64bits(bytes.data ? bytes.data : (const uint8_t *)"", bytes.len);
 }
 
+uint64_t firn_hash64_seeded(struct firn_bytes bytes, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes.data ? bytes.data : (const uint8_t *)"", bytes.len, seed);
+}
+
 struct firn_hash128 firn_hash128(struct firn_bytes bytes, uint64_t seed)
 {
     XXH128_hash_t hash = XXH3_128bits_withSeed(bytes.data ? bytes.data : (const uint8_t *)"", bytes.len, seed);

@@ -10,6 +10,8 @@ struct firn_hash128 {
 };
 
 uint64_t firn_hash64(struct firn_bytes bytes);
+/* Another hash for every seed. */
+uint64_t firn_hash64_seeded(struct firn_bytes bytes, uint64_t seed);
 /* XXH3 128 bits with a seed; stable: fingerprints in snapshot summaries use it. */
 struct firn_hash128 firn_hash128(struct firn_bytes bytes, uint64_t seed);
 /* Sum, difference and product modulo 2^128. */

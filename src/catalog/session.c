@@ -81,6 +81,11 @@ uint64_t firn_session_memory_bytes_max(const struct firn_session *session)
     return session->budget.limit_bytes;
 }
 
+struct firn_text firn_session_temp_folder(const struct firn_session *session)
+{
+    return session->config.temp_folder;
+}
+
 uint64_t firn_session_memory_bytes_peak(const struct firn_session *session)
 {
     return atomic_load(&session->budget.peak_bytes);

@@ -56,6 +56,7 @@ struct cli_globals {
     struct firn_text warehouse;
     struct firn_text output;
     struct firn_text log_level;
+    struct firn_text temp_folder;
     int64_t memory;
     int64_t threads;
     struct cli_pairs relocate;

@@ -14,6 +14,8 @@ const struct cli_option cli_global_options[] = {
     { "output", CLI_CHOICE, GLOBAL(output), "FORM", "table", "table|json", 0, 0, false, "How results are printed" },
     { "memory", CLI_BYTES, GLOBAL(memory), "SIZE", "1GiB", NULL, 64 << 20, INT64_MAX, false,
       "Most memory to use for data, at least 64MiB" },
+    { "temp-dir", CLI_TEXT, GLOBAL(temp_folder), "FOLDER", NULL, NULL, 0, 0, false,
+      "Where data beyond memory goes; by default $TMPDIR, else /var/tmp" },
     { "threads", CLI_NUMBER, GLOBAL(threads), "N", "0", NULL, 0, 256, false, "Threads; 0: one per processor" },
     { "relocate", CLI_PAIRS, GLOBAL(relocate), "FROM=TO", NULL, NULL, 0, 0, false,
       "Where recorded locations that begin with FROM really lie (repeatable)" },

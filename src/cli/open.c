@@ -91,6 +91,12 @@ static firn_status load_config(struct firn_op *op, struct cli *cli)
     return load_flags(op, cli);
 }
 
+static struct firn_text temp_folder(const struct cli *cli)
+{
+    const char *environment = getenv("TMPDIR");
+    return cli->globals.temp_folder.len || !environment ? cli->globals.temp_folder : firn_text_of(environment);
+}
+
 firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session **out)
 {
     if (!cli->session) {
@@ -104,6 +110,7 @@ firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session
         struct firn_session_config config = {
             .thread_count = (uint32_t)cli->globals.threads,
             .memory_bytes_max = (uint64_t)cli->globals.memory,
+            .temp_folder = temp_folder(cli),
             .relocations = rules,
             .relocation_count = pairs->count,
             .relaxed = cli->relaxed,

@@ -205,7 +205,7 @@ static firn_status describe(struct firn_op *op, struct firn_pool *pool, const st
 {
     const struct firn_snapshot *snapshot;
     struct firn_scan scan;
-    struct firn_scan_options everything = { 0 };
+    struct firn_scan_options everything = { .with_metrics = options.count }; /* which tell what need not be read */
     describe_metadata(op->arena, table, out);
     FIRN_TRY(find_snapshot(op, table->metadata, options.snapshot_id, &snapshot));
     if (options.snapshot_id != FIRN_NO_SNAPSHOT)
@@ -213,7 +213,12 @@ static firn_status describe(struct firn_op *op, struct firn_pool *pool, const st
     FIRN_TRY(firn_scan_plan(op, pool, table->store, table->metadata, snapshot, everything, &scan));
     describe_manifests(&scan.manifests, out);
     describe_files(op->arena, &scan, out);
-    struct firn_deletions_config config = { table->metadata, table->store, pool };
+    struct firn_deletions_config config = {
+        .metadata = table->metadata,
+        .store = table->store,
+        .pool = pool,
+        .temp_folder = options.temp_folder,
+    };
     return options.count ? describe_rows(op, &config, &scan, out) : FIRN_OK;
 }
 

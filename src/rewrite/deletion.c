@@ -1,44 +1,47 @@
-/* Which delete files are read, what is kept of them, and putting the answers together.
+/* Which delete files are read, and putting what they say together.
  *
- * Keys of equality deletes are kept by scope: one table for all delete files of the same columns and the same
- * partition, where a key has the highest sequence number that deletes it. That number decides for each data file, so
- * the tables are shared by data files of all ages. */
+ * Equality deletes are applied by kind, that is by the columns they compare: all delete files and data files of a kind
+ * go through one join, in which the keys of each partition, and those that reach the whole table, are a scope of their
+ * own. */
 #include "rewrite/deletion.h"
 
 #include "base/math.h"
 #include "rewrite/deletion_equality.h"
 #include "rewrite/deletion_position.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+struct firn_deletions {
+    struct firn_map files;        /* location to index */
+    struct firn_positions **sets; /* one a file; NULL: no delete applies to it */
+};
 
 struct position_file {
     const struct firn_manifest_entry *entry;
-    struct firn_map targets; /* of firn_delete_target, to struct firn_positions */
+    struct firn_map sets; /* see firn_position_deletes_read */
 };
 
 /* The deletes that compare one set of columns. */
 struct key_kind {
     int32_t *ids; /* ascending, each once */
     uint32_t id_count;
-    struct firn_key_columns columns;
+    struct firn_map scopes; /* the partition's key, or nothing for the whole table, to the scope's number */
+    struct firn_equality_join join;
 };
 
-struct key_scope {
-    const struct key_kind *kind;
-    FIRN_ARRAY(const struct firn_manifest_entry *) files;
-    int64_t sequence_number_max; /* of the files */
-    struct firn_key_table table;
-};
-
-struct firn_deletions {
-    struct firn_deletions_config config;
+/* All but the result lives in an arena of its own, which goes when the deletes are resolved. */
+struct loading {
+    const struct firn_deletions_config *config;
+    const struct firn_scan_file *files;
+    uint32_t file_count;
+    struct firn_deletions *out;
     struct firn_key_source keys;
-    struct firn_map live;   /* locations of the data files given */
+    struct firn_delete_names names;
     struct firn_map loaded; /* delete entries, by address, to their position file; equality deletes to NULL */
+    struct firn_map tails;  /* ends of lists seen, by address, to how many entries before it are loaded */
     FIRN_ARRAY(struct position_file *) positions;
     FIRN_ARRAY(struct key_kind *) kinds;
-    struct firn_map scopes; /* index of the kind, then the partition's key, or nothing for the whole table */
-    struct firn_map tails;  /* ends of lists seen, by address, to how many entries before it are loaded */
 };
 
 bool firn_delete_file_is_readable(const struct firn_data_file *file)
@@ -82,137 +85,189 @@ static struct key_kind sort_ids(struct firn_op *op, const struct firn_data_file 
     return kind;
 }
 
-static firn_status find_or_add_kind(struct firn_op *op, struct firn_deletions *deletions,
-                                    const struct firn_data_file *file, uint32_t *index)
+static firn_status find_or_add_kind(struct firn_op *op, struct loading *loading, const struct firn_data_file *file,
+                                    struct key_kind **out)
 {
     struct key_kind kind = sort_ids(op, file);
-    for (*index = 0; *index < deletions->kinds.count; ++*index) {
-        const struct key_kind *other = deletions->kinds.items[*index];
-        if (other->id_count == kind.id_count && memcmp(other->ids, kind.ids, kind.id_count * sizeof *kind.ids) == 0)
+    for (size_t i = 0; i < loading->kinds.count; i++) {
+        *out = loading->kinds.items[i];
+        if ((*out)->id_count == kind.id_count && memcmp((*out)->ids, kind.ids, kind.id_count * sizeof *kind.ids) == 0)
             return FIRN_OK;
     }
-    struct key_kind *added = FIRN_NEW(op->arena, struct key_kind);
-    *added = kind;
-    FIRN_TRY(firn_key_columns_new(op, &deletions->keys.ids, kind.ids, kind.id_count, &added->columns));
-    FIRN_PUSH(op->arena, &deletions->kinds, added);
+    *out = FIRN_NEW(op->arena, struct key_kind);
+    **out = kind;
+    firn_map_init(&(*out)->scopes, op->arena);
+    FIRN_TRY(firn_key_columns_new(op, &loading->keys.ids, kind.ids, kind.id_count, &(*out)->join.columns));
+    FIRN_PUSH(op->arena, &loading->kinds, *out);
     return FIRN_OK;
 }
 
-/* `file` NULL: the scope of the whole table. */
-static firn_status scope_key(struct firn_op *op, uint32_t kind_index, const struct firn_data_file *file,
-                             struct firn_buffer *out)
+static bool is_global(const struct loading *loading, const struct firn_data_file *del)
 {
-    uint8_t number[4];
-    firn_buffer_clear(out);
-    if (file)
-        FIRN_TRY(firn_data_file_partition_key(op, file, out));
-    firn_store_le32(number, kind_index);
-    return firn_buffer_append(op, out, number, sizeof number);
-}
-
-static bool is_global(const struct firn_deletions *deletions, const struct firn_data_file *del)
-{
-    const struct firn_partition_spec *spec = firn_metadata_spec(deletions->config.metadata, del->spec_id);
+    const struct firn_partition_spec *spec = firn_metadata_spec(loading->config->metadata, del->spec_id);
     return spec && firn_partition_spec_is_unpartitioned(spec);
 }
 
-static firn_status add_equality_file(struct firn_op *op, struct firn_deletions *deletions,
-                                     const struct firn_manifest_entry *del)
+static firn_status scope_of_delete(struct firn_op *op, struct loading *loading, struct key_kind *kind,
+                                   const struct firn_data_file *del, uint32_t *scope)
 {
-    uint32_t kind_index;
     struct firn_buffer key = { 0 };
-    FIRN_TRY(find_or_add_kind(op, deletions, &del->file, &kind_index));
-    firn_status status = scope_key(op, kind_index, is_global(deletions, &del->file) ? NULL : &del->file, &key);
-    struct firn_bytes kept = firn_bytes_copy(op->arena, firn_buffer_bytes(&key));
-    firn_buffer_done(&key);
-    FIRN_TRY(status);
-    struct firn_map_entry *entry = firn_map_put(&deletions->scopes, kept);
-    if (!entry->value.pointer) {
-        struct key_scope *scope = FIRN_NEW(op->arena, struct key_scope);
-        scope->kind = deletions->kinds.items[kind_index];
-        firn_key_table_defer(op->arena, &scope->table);
-        entry->value.pointer = scope;
+    firn_status status = is_global(loading, del) ? FIRN_OK : firn_data_file_partition_key(op, del, &key);
+    struct firn_bytes bytes = firn_buffer_bytes(&key);
+    struct firn_map_entry *entry = firn_map_find(&kind->scopes, bytes);
+    if (!entry) {
+        entry = firn_map_put(&kind->scopes, firn_bytes_copy(op->arena, bytes));
+        entry->value.number = kind->join.scope_count++;
     }
-    struct key_scope *scope = entry->value.pointer;
-    scope->sequence_number_max = FIRN_MAX(scope->sequence_number_max, del->sequence_number);
-    FIRN_PUSH(op->arena, &scope->files, del);
+    *scope = (uint32_t)entry->value.number;
+    firn_buffer_done(&key);
+    return status;
+}
+
+static firn_status add_equality_file(struct firn_op *op, struct loading *loading, const struct firn_manifest_entry *del)
+{
+    struct key_kind *kind;
+    struct firn_equality_delete added = { .entry = del };
+    FIRN_TRY(find_or_add_kind(op, loading, &del->file, &kind));
+    FIRN_TRY(scope_of_delete(op, loading, kind, &del->file, &added.scope));
+    FIRN_PUSH(op->arena, &kind->join.deletes, added);
     return FIRN_OK;
+}
+
+/* The scopes that hold deletes for a data file: its partition's, and that of the whole table. */
+static firn_status add_equality_data(struct firn_op *op, struct key_kind *kind, const struct firn_scan_file *file,
+                                     struct firn_positions *positions)
+{
+    struct firn_buffer key = { 0 };
+    struct firn_equality_data added = { .entry = file->entry, .positions = positions };
+    firn_status status = firn_data_file_partition_key(op, &file->entry->file, &key);
+    const struct firn_map_entry *found[] = {
+        firn_map_find(&kind->scopes, firn_buffer_bytes(&key)),
+        firn_map_find(&kind->scopes, (struct firn_bytes){ 0 }),
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(found); i++)
+        if (found[i])
+            added.scopes[added.scope_count++] = (uint32_t)found[i]->value.number;
+    firn_buffer_done(&key);
+    if (status == FIRN_OK && added.scope_count > 0)
+        FIRN_PUSH(op->arena, &kind->join.data, added);
+    return status;
 }
 
 /* What to read. -------------------------------------------------------------------------------------------------- */
 
-static firn_status add_delete(struct firn_op *op, struct firn_deletions *deletions,
+static firn_status add_delete(struct firn_op *op, struct loading *loading,
                               const struct firn_manifest_entry *const *item)
 {
     const struct firn_manifest_entry *del = *item;
     struct firn_bytes key = address_key((const void *const *)item);
-    if (firn_data_file_is_deletion_vector(&del->file) || firn_map_find(&deletions->loaded, key))
+    if (firn_data_file_is_deletion_vector(&del->file) || firn_map_find(&loading->loaded, key))
         return FIRN_OK;
-    struct firn_map_entry *entry = firn_map_put(&deletions->loaded, key);
+    struct firn_map_entry *entry = firn_map_put(&loading->loaded, key);
     if (del->file.content == FIRN_CONTENT_EQUALITY_DELETES)
-        return fail_in(op, add_equality_file(op, deletions, del), del);
+        return fail_in(op, add_equality_file(op, loading, del), del);
     struct position_file *file = FIRN_NEW(op->arena, struct position_file);
     file->entry = del;
     entry->value.pointer = file;
-    FIRN_PUSH(op->arena, &deletions->positions, file);
+    FIRN_PUSH(op->arena, &loading->positions, file);
     return FIRN_OK;
 }
 
 /* Lists of data files of one partition are tails of one array, so they end at one address: only what lies before the
  * longest tail seen is new. */
-static firn_status add_list(struct firn_op *op, struct firn_deletions *deletions, const struct firn_delete_list *list)
+static firn_status add_list(struct firn_op *op, struct loading *loading, const struct firn_delete_list *list)
 {
     if (list->count == 0)
         return FIRN_OK;
     const void **end = FIRN_NEW(op->arena, const void *);
     *end = list->items + list->count;
-    struct firn_map_entry *entry = firn_map_put(&deletions->tails, address_key(end));
+    struct firn_map_entry *entry = firn_map_put(&loading->tails, address_key(end));
     for (uint32_t i = 0; i + entry->value.number < list->count; i++)
-        FIRN_TRY(add_delete(op, deletions, &list->items[i]));
+        FIRN_TRY(add_delete(op, loading, &list->items[i]));
     entry->value.number = FIRN_MAX(entry->value.number, list->count);
     return FIRN_OK;
 }
 
-static firn_status add_files(struct firn_op *op, struct firn_deletions *deletions, const struct firn_scan_file *files,
-                             uint32_t file_count)
+static firn_status add_deletes(struct firn_op *op, struct loading *loading)
 {
-    for (uint32_t i = 0; i < file_count; i++)
-        firn_map_put_text(&deletions->live, files[i].entry->file.path);
-    for (uint32_t i = 0; i < file_count; i++) {
-        const struct firn_delete_match *match = &files[i].deletes;
-        FIRN_TRY(add_list(op, deletions, &match->equality));
-        FIRN_TRY(add_list(op, deletions, &match->wide));
-        FIRN_TRY(add_list(op, deletions, &match->own));
+    for (uint32_t i = 0; i < loading->file_count; i++) {
+        const struct firn_delete_match *match = &loading->files[i].deletes;
+        FIRN_TRY(add_list(op, loading, &match->equality));
+        FIRN_TRY(add_list(op, loading, &match->wide));
+        FIRN_TRY(add_list(op, loading, &match->own));
     }
     return FIRN_OK;
 }
 
-/* Reading. ------------------------------------------------------------------------------------------------------- */
+/* Positions. ----------------------------------------------------------------------------------------------------- */
 
 static firn_status read_positions(struct firn_op *op, void *context, size_t index)
 {
-    const struct firn_deletions *deletions = context;
-    struct position_file *file = deletions->positions.items[index];
+    const struct loading *loading = context;
+    struct position_file *file = loading->positions.items[index];
     struct firn_position_source source = {
-        .metadata = deletions->config.metadata,
-        .store = deletions->config.store,
-        .live = &deletions->live,
+        .metadata = loading->config->metadata,
+        .store = loading->config->store,
+        .names = &loading->names,
     };
-    firn_map_init(&file->targets, op->arena);
-    return fail_in(op, firn_position_deletes_read(op, &source, &file->entry->file, &file->targets), file->entry);
+    firn_map_init(&file->sets, op->arena);
+    firn_status status = firn_position_deletes_read(op, &source, &file->entry->file, &file->sets);
+    file->sets.arena = NULL; /* it moves when this job ends; nothing is added any more */
+    return fail_in(op, status, file->entry);
 }
 
-static firn_status read_scope(struct firn_op *op, void *context, size_t index)
+/* A vector names one data file; that of a file whose location only looks alike is not this one's. */
+static firn_status merge_vector(struct firn_op *op, const struct loading *loading,
+                                const struct firn_manifest_entry *vector, struct firn_text path,
+                                struct firn_positions *out)
 {
-    const struct firn_deletions *deletions = context;
-    struct key_scope *scope = deletions->scopes.entries[index].value.pointer;
-    for (size_t i = 0; i < scope->files.count; i++) {
-        const struct firn_manifest_entry *del = scope->files.items[i];
-        FIRN_TRY(
-            fail_in(op, firn_key_table_add_file(op, &deletions->keys, &scope->kind->columns, del, &scope->table), del));
+    struct firn_positions *positions;
+    struct firn_text named = vector->file.referenced_data_file;
+    if (!firn_text_same(named, path) && firn_delete_names_live(&loading->names, named))
+        return FIRN_OK;
+    FIRN_TRY(firn_deletion_vector_read(op, loading->config->store, &vector->file, &positions));
+    return firn_positions_merge(op, out, positions);
+}
+
+static firn_status merge_list(struct firn_op *op, const struct loading *loading, const struct firn_delete_list *list,
+                              struct firn_text path, struct firn_positions *out)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct firn_manifest_entry *del = list->items[i];
+        if (firn_data_file_is_deletion_vector(&del->file)) {
+            FIRN_TRY(fail_in(op, merge_vector(op, loading, del, path, out), del));
+            continue;
+        }
+        const struct firn_map_entry *entry =
+            firn_map_find(&loading->loaded, address_key((const void *const *)&list->items[i]));
+        const struct position_file *file = entry->value.pointer;
+        FIRN_TRY(firn_position_deletes_merge(op, &loading->names, &file->sets, path, out));
     }
     return FIRN_OK;
 }
+
+static firn_status merge_positions(struct firn_op *op, void *context, size_t index)
+{
+    const struct loading *loading = context;
+    const struct firn_scan_file *file = &loading->files[index];
+    struct firn_positions *set = loading->out->sets[index];
+    struct firn_arena scratch;
+    struct firn_op inner = *op;
+    if (!set)
+        return FIRN_OK;
+    firn_arena_init(&scratch); /* vectors are let go one by one */
+    inner.arena = &scratch;
+    firn_status status = merge_list(&inner, loading, &file->deletes.own, file->entry->file.path, set);
+    if (status == FIRN_OK)
+        status = merge_list(&inner, loading, &file->deletes.wide, file->entry->file.path, set);
+    if (status == FIRN_OK)
+        status = firn_positions_charge(&inner, set);
+    op->error = inner.error;
+    firn_arena_done(&scratch);
+    return status;
+}
+
+/* Loading. ------------------------------------------------------------------------------------------------------- */
 
 static firn_status find_ids(struct firn_op *op, const struct firn_metadata *metadata, struct firn_id_sources *out)
 {
@@ -226,121 +281,88 @@ static firn_status find_ids(struct firn_op *op, const struct firn_metadata *meta
     return firn_name_mapping_parse(op, json, mapping);
 }
 
+static firn_status apply_kind(struct firn_op *op, struct loading *loading, struct key_kind *kind)
+{
+    for (uint32_t i = 0; i < loading->file_count; i++)
+        if (loading->files[i].deletes.equality.count > 0)
+            FIRN_TRY(add_equality_data(op, kind, &loading->files[i], loading->out->sets[i]));
+    return firn_equality_join_run(op, &loading->keys, &kind->join);
+}
+
+static firn_status load(struct firn_op *op, struct loading *loading)
+{
+    struct firn_pool *pool = loading->config->pool;
+    FIRN_TRY(find_ids(op, loading->config->metadata, &loading->keys.ids));
+    FIRN_TRY(add_deletes(op, loading));
+    FIRN_TRY(firn_pool_run(op, pool, loading->positions.count, 0, read_positions, loading));
+    FIRN_TRY(firn_pool_run(op, pool, loading->file_count, 0, merge_positions, loading));
+    for (size_t i = 0; i < loading->kinds.count; i++)
+        FIRN_TRY(apply_kind(op, loading, loading->kinds.items[i]));
+    return FIRN_OK;
+}
+
+static uint64_t default_memory(const struct firn_budget *budget)
+{
+    if (!budget || budget->limit_bytes == 0)
+        return FIRN_DELETIONS_MEMORY_DEFAULT;
+    size_t used = atomic_load(&budget->used_bytes);
+    return (budget->limit_bytes - FIRN_MIN(used, budget->limit_bytes)) / 2;
+}
+
+static void init_loading(struct loading *loading, struct firn_op *op, const struct firn_deletions_config *config)
+{
+    loading->config = config;
+    loading->keys = (struct firn_key_source){
+        .metadata = config->metadata,
+        .store = config->store,
+        .pool = config->pool,
+        .temp_folder = config->temp_folder,
+        .memory_bytes_max = config->memory_bytes_max ? config->memory_bytes_max : default_memory(op->budget),
+    };
+    firn_delete_names_init(&loading->names, op->arena);
+    firn_map_init(&loading->loaded, op->arena);
+    firn_map_init(&loading->tails, op->arena);
+    for (uint32_t i = 0; i < loading->file_count; i++)
+        firn_delete_names_add(&loading->names, loading->files[i].entry->file.path);
+}
+
+static firn_status new_deletions(struct firn_op *op, const struct firn_scan_file *files, uint32_t file_count,
+                                 struct firn_deletions **out)
+{
+    *out = FIRN_NEW(op->arena, struct firn_deletions);
+    (*out)->sets = FIRN_NEW_ARRAY(op->arena, struct firn_positions *, file_count);
+    firn_map_init(&(*out)->files, op->arena);
+    for (uint32_t i = 0; i < file_count; i++) {
+        firn_map_put_text(&(*out)->files, files[i].entry->file.path)->value.number = i;
+        if (firn_delete_match_count(&files[i].deletes) > 0)
+            FIRN_TRY(firn_positions_new(op, &(*out)->sets[i]));
+    }
+    return FIRN_OK;
+}
+
 firn_status firn_deletions_load(struct firn_op *op, const struct firn_deletions_config *config,
                                 const struct firn_scan_file *files, uint32_t file_count, struct firn_deletions **out)
 {
-    struct firn_deletions *deletions = FIRN_NEW(op->arena, struct firn_deletions);
-    deletions->config = *config;
-    deletions->keys = (struct firn_key_source){ .metadata = config->metadata, .store = config->store };
-    firn_map_init(&deletions->live, op->arena);
-    firn_map_init(&deletions->loaded, op->arena);
-    firn_map_init(&deletions->scopes, op->arena);
-    firn_map_init(&deletions->tails, op->arena);
-    FIRN_TRY(find_ids(op, config->metadata, &deletions->keys.ids));
-    FIRN_TRY(add_files(op, deletions, files, file_count));
-    FIRN_TRY(firn_pool_run(op, config->pool, deletions->positions.count, 0, read_positions, deletions));
-    FIRN_TRY(firn_pool_run(op, config->pool, deletions->scopes.count, 0, read_scope, deletions));
-    *out = deletions;
-    return FIRN_OK;
-}
-
-/* Answering. ----------------------------------------------------------------------------------------------------- */
-
-static firn_status merge_target(struct firn_op *op, const struct position_file *file, struct firn_text target,
-                                struct firn_positions *out)
-{
-    const struct firn_map_entry *entry = firn_map_find_text(&file->targets, target);
-    return entry ? firn_positions_merge(op, out, entry->value.pointer) : FIRN_OK;
-}
-
-/* Deletes of a data file stand under its own location, and under the bare one unless that is another file's. */
-static firn_status merge_positions(struct firn_op *op, const struct firn_deletions *deletions,
-                                   const struct position_file *file, struct firn_text path, struct firn_positions *out)
-{
-    struct firn_text bare = firn_delete_path_bare(path);
-    FIRN_TRY(merge_target(op, file, path, out));
-    if (firn_map_find_text(&deletions->live, bare))
-        return FIRN_OK;
-    return merge_target(op, file, bare, out);
-}
-
-/* A vector names one data file; that of a file whose location only looks alike is not this one's. */
-static firn_status merge_vector(struct firn_op *op, const struct firn_deletions *deletions,
-                                const struct firn_manifest_entry *vector, struct firn_text path,
-                                struct firn_positions *out)
-{
-    struct firn_positions *positions;
-    struct firn_text named = vector->file.referenced_data_file;
-    if (!firn_text_same(named, path) && firn_map_find_text(&deletions->live, named))
-        return FIRN_OK;
-    FIRN_TRY(firn_deletion_vector_read(op, deletions->config.store, &vector->file, &positions));
-    return firn_positions_merge(op, out, positions);
-}
-
-static firn_status merge_list(struct firn_op *op, const struct firn_deletions *deletions,
-                              const struct firn_delete_list *list, struct firn_text path, struct firn_positions *out)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct firn_manifest_entry *del = list->items[i];
-        if (firn_data_file_is_deletion_vector(&del->file)) {
-            FIRN_TRY(fail_in(op, merge_vector(op, deletions, del, path, out), del));
-            continue;
-        }
-        const struct firn_map_entry *entry =
-            firn_map_find(&deletions->loaded, address_key((const void *const *)&list->items[i]));
-        FIRN_TRY(merge_positions(op, deletions, entry->value.pointer, path, out));
-    }
-    return FIRN_OK;
-}
-
-/* The tables of one kind that concern a data file: its partition's and the whole table's, where they have newer keys.
- */
-static firn_status find_tables(struct firn_op *op, const struct firn_deletions *deletions, uint32_t kind_index,
-                               const struct firn_manifest_entry *data, const struct firn_key_table *tables[2],
-                               uint32_t *count)
-{
-    struct firn_buffer key = { 0 };
-    firn_status status = FIRN_OK;
-    *count = 0;
-    for (int global = 0; status == FIRN_OK && global < 2; global++) {
-        status = scope_key(op, kind_index, global ? NULL : &data->file, &key);
-        const struct firn_map_entry *entry = firn_map_find(&deletions->scopes, firn_buffer_bytes(&key));
-        const struct key_scope *scope = entry ? entry->value.pointer : NULL;
-        if (status == FIRN_OK && scope && scope->sequence_number_max > data->sequence_number)
-            tables[(*count)++] = &scope->table;
-    }
-    firn_buffer_done(&key);
+    struct firn_arena scratch;
+    struct firn_op inner = *op;
+    FIRN_TRY(new_deletions(op, files, file_count, out));
+    firn_arena_init(&scratch);
+    inner.arena = &scratch;
+    struct loading loading = { .files = files, .file_count = file_count, .out = *out };
+    init_loading(&loading, &inner, config);
+    firn_status status = load(&inner, &loading);
+    op->error = inner.error;
+    firn_arena_done(&scratch);
     return status;
-}
-
-static firn_status match_keys(struct firn_op *op, const struct firn_deletions *deletions,
-                              const struct firn_manifest_entry *data, struct firn_positions *out)
-{
-    for (uint32_t i = 0; i < deletions->kinds.count; i++) {
-        const struct firn_key_table *tables[2];
-        uint32_t count;
-        FIRN_TRY(find_tables(op, deletions, i, data, tables, &count));
-        if (count > 0)
-            FIRN_TRY(firn_key_tables_match(op, &deletions->keys, &deletions->kinds.items[i]->columns, tables, count,
-                                           data, out));
-    }
-    return FIRN_OK;
 }
 
 firn_status firn_deletions_find(struct firn_op *op, const struct firn_deletions *deletions,
                                 const struct firn_scan_file *file, const struct firn_positions **out)
 {
-    const struct firn_manifest_entry *data = file->entry;
-    struct firn_positions *positions;
-    *out = NULL;
-    if (firn_delete_match_count(&file->deletes) == 0)
-        return FIRN_OK;
-    FIRN_TRY(firn_positions_new(op, &positions));
-    FIRN_TRY(merge_list(op, deletions, &file->deletes.own, data->file.path, positions));
-    FIRN_TRY(merge_list(op, deletions, &file->deletes.wide, data->file.path, positions));
-    if (file->deletes.equality.count > 0)
-        FIRN_TRY(match_keys(op, deletions, data, positions));
-    if (firn_positions_count(positions) > 0)
-        *out = positions;
+    const struct firn_map_entry *entry = firn_map_find_text(&deletions->files, file->entry->file.path);
+    (void)op;
+    assert(entry);
+    struct firn_positions *set = deletions->sets[entry->value.number];
+    *out = set && firn_positions_count(set) > 0 ? set : NULL;
     return FIRN_OK;
 }

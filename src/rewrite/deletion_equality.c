@@ -1,6 +1,12 @@
-/* Keys of rows: the canonical bytes of their columns, one after the other. Null equals null, NaN equals NaN, and -0.0
- * is not 0.0, as in the reference. */
+/* The columns that are compared, and running files through a join of keys. */
 #include "rewrite/deletion_equality.h"
+
+#include "base/math.h"
+#include "rewrite/deletion_prune.h"
+#include "rewrite/key_join.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 /* Finding the columns. Recursion here is as deep as the schema, which its parser limits. ------------------------- */
 
@@ -80,108 +86,205 @@ firn_status firn_key_columns_new(struct firn_op *op, const struct firn_id_source
     return firn_output_schema_new(op, &out->schema, false, &out->leaves);
 }
 
-/* Keys of rows. -------------------------------------------------------------------------------------------------- */
+/* Which keys are newer. ------------------------------------------------------------------------------------------ */
 
-static firn_status make_key(struct firn_op *op, const struct firn_key_columns *columns,
-                            const struct firn_row_batch *batch, uint32_t row, struct firn_buffer *key)
-{
-    firn_buffer_clear(key);
-    for (uint32_t i = 0; i < columns->leaves.leaf_count; i++)
-        FIRN_TRY(firn_value_key(op, &batch->columns[i][row], key));
-    return FIRN_OK;
-}
-
-static firn_status check_format(struct firn_op *op, const struct firn_data_file *file)
-{
-    if (file->key_metadata.len > 0)
-        return firn_fail(op, FIRN_UNSUPPORTED, "the file is encrypted");
-    if (file->format != FIRN_FILE_PARQUET)
-        return firn_fail(op, FIRN_UNSUPPORTED, "the format is %.*s, and firn reads keys of Parquet only",
-                         FIRN_FMT(file->format_text));
-    return FIRN_OK;
-}
-
-struct adding {
-    const struct firn_key_columns *columns;
-    struct firn_key_table *table;
-    int64_t sequence_number;
-    struct firn_buffer key;
+/* Sequence numbers of delete files, ascending, each once: the ordinal of one is its index + 1, so that the number of
+ * those not above a data file's is the highest ordinal that does not concern it. */
+struct sequence {
+    int64_t *numbers;
+    uint32_t count;
 };
 
-static firn_status add_batch(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+static int compare_numbers(const void *a, const void *b)
 {
-    struct adding *adding = context;
-    for (uint32_t row = 0; row < batch->row_count; row++) {
-        FIRN_TRY(make_key(op, adding->columns, batch, row, &adding->key));
-        FIRN_TRY(firn_key_table_put(op, adding->table, firn_buffer_bytes(&adding->key), adding->sequence_number));
-    }
-    return FIRN_OK;
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
 }
 
-firn_status firn_key_table_add_file(struct firn_op *op, const struct firn_key_source *source,
-                                    const struct firn_key_columns *columns, const struct firn_manifest_entry *del,
-                                    struct firn_key_table *table)
+static struct sequence sort_sequence(struct firn_op *op, const struct firn_equality_join *join)
 {
-    struct adding adding = { .columns = columns, .table = table, .sequence_number = del->sequence_number };
+    struct sequence sequence = { .numbers = FIRN_NEW_ARRAY(op->arena, int64_t, join->deletes.count) };
+    for (size_t i = 0; i < join->deletes.count; i++)
+        sequence.numbers[i] = join->deletes.items[i].entry->sequence_number;
+    if (join->deletes.count > 0)
+        qsort(sequence.numbers, join->deletes.count, sizeof *sequence.numbers, compare_numbers);
+    for (size_t i = 0; i < join->deletes.count; i++)
+        if (i == 0 || sequence.numbers[i] != sequence.numbers[sequence.count - 1])
+            sequence.numbers[sequence.count++] = sequence.numbers[i];
+    return sequence;
+}
+
+/* How many numbers are not above `number`. */
+static uint32_t ordinal_of(const struct sequence *sequence, int64_t number)
+{
+    uint32_t low = 0, high = sequence->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sequence->numbers[middle] <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Reading. ------------------------------------------------------------------------------------------------------- */
+
+enum { LOCK_COUNT = 64 };
+
+struct running {
+    const struct firn_key_source *source;
+    const struct firn_equality_join *join;
+    struct firn_key_layout layout;
+    struct sequence sequence;
+    struct firn_key_join *keys;
+    pthread_mutex_t locks[LOCK_COUNT]; /* of the sets of positions, while several threads add to one */
+};
+
+/* One file being read. */
+struct file_run {
+    struct running *running;
+    uint32_t index;
+    struct firn_key_batch batch;
+};
+
+static firn_status read_rows(struct firn_op *op, struct file_run *run, const struct firn_data_file *file, bool complete,
+                             firn_file_rows_visit *visit)
+{
+    const struct firn_key_source *source = run->running->source;
     struct firn_file_rows_config config = {
         .metadata = source->metadata,
         .store = source->store,
-        .schema = &columns->leaves,
+        .schema = &run->running->join->columns.leaves,
         .ids = &source->ids,
-        .file = &del->file,
-        .complete = true,
+        .file = file,
+        .complete = complete,
     };
-    FIRN_TRY(check_format(op, &del->file));
-    firn_status status = firn_file_rows_read(op, &config, add_batch, &adding);
-    firn_buffer_done(&adding.key);
+    firn_status status = firn_file_rows_read(op, &config, visit, run);
+    firn_key_batch_done(&run->batch);
     return status;
 }
 
-struct matching {
-    const struct firn_key_columns *columns;
-    const struct firn_key_table *const *tables;
-    uint32_t table_count;
-    int64_t sequence_number;
-    struct firn_positions *out;
-    struct firn_buffer key;
-};
-
-static firn_status match_batch(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+static firn_status add_batch(struct firn_op *op, void *context, const struct firn_row_batch *rows)
 {
-    struct matching *matching = context;
-    for (uint32_t row = 0; row < batch->row_count; row++) {
-        bool deleted = false;
-        FIRN_TRY(make_key(op, matching->columns, batch, row, &matching->key));
-        for (uint32_t i = 0; i < matching->table_count && !deleted; i++)
-            deleted = firn_key_table_deletes(matching->tables[i], firn_buffer_bytes(&matching->key),
-                                             matching->sequence_number);
-        if (deleted)
-            FIRN_TRY(firn_positions_add(op, matching->out, batch->first + row));
+    struct file_run *run = context;
+    struct running *running = run->running;
+    const struct firn_equality_delete *del = &running->join->deletes.items[run->index];
+    uint32_t ordinal = ordinal_of(&running->sequence, del->entry->sequence_number);
+    FIRN_TRY(firn_key_batch_fill(op, &run->batch, &running->layout, del->scope, rows));
+    return firn_key_join_add(op, running->keys, &run->batch, ordinal);
+}
+
+static firn_status add_file(struct firn_op *op, void *context, size_t index)
+{
+    struct file_run run = { .running = context, .index = (uint32_t)index };
+    const struct firn_manifest_entry *del = run.running->join->deletes.items[index].entry;
+    firn_status status = read_rows(op, &run, &del->file, true, add_batch);
+    return firn_context(op, status, "delete file \"%.*s\"", FIRN_FMT(del->file.path));
+}
+
+/* Only one thread has this data file. */
+static firn_status hit_own(struct firn_op *op, void *context, uint32_t file, int64_t position)
+{
+    const struct running *running = context;
+    return firn_positions_add(op, running->join->data.items[file].positions, position);
+}
+
+static firn_status hit_shared(struct firn_op *op, void *context, uint32_t file, int64_t position)
+{
+    struct running *running = context;
+    pthread_mutex_t *lock = &running->locks[file % LOCK_COUNT];
+    pthread_mutex_lock(lock);
+    firn_status status = hit_own(op, context, file, position);
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+static firn_status probe_batch(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+{
+    struct file_run *run = context;
+    struct running *running = run->running;
+    const struct firn_equality_data *data = &running->join->data.items[run->index];
+    struct firn_key_rows rows = { &run->batch, run->index, batch->first };
+    FIRN_TRY(firn_key_batch_fill(op, &run->batch, &running->layout, data->scopes[0], batch));
+    for (uint32_t i = 0; i < data->scope_count; i++) {
+        firn_key_batch_set_scope(&run->batch, &running->layout, data->scopes[i]);
+        FIRN_TRY(firn_key_join_probe(op, running->keys, &rows, hit_own, running));
     }
     return FIRN_OK;
 }
 
-firn_status firn_key_tables_match(struct firn_op *op, const struct firn_key_source *source,
-                                  const struct firn_key_columns *columns, const struct firn_key_table *const *tables,
-                                  uint32_t table_count, const struct firn_manifest_entry *data,
-                                  struct firn_positions *out)
+static firn_status probe_file(struct firn_op *op, void *context, size_t index)
 {
-    struct matching matching = {
-        .columns = columns,
-        .tables = tables,
-        .table_count = table_count,
-        .sequence_number = data->sequence_number,
-        .out = out,
+    struct file_run run = { .running = context, .index = (uint32_t)index };
+    const struct firn_equality_data *data = &run.running->join->data.items[index];
+    firn_status status = read_rows(op, &run, &data->entry->file, false, probe_batch);
+    if (status == FIRN_OK)
+        status = firn_positions_charge(op, data->positions);
+    return firn_context(op, status, "data file \"%.*s\"", FIRN_FMT(data->entry->file.path));
+}
+
+/* Running. -------------------------------------------------------------------------------------------------------- */
+
+static firn_status finish(struct firn_op *op, struct running *running)
+{
+    uint64_t spilled = firn_key_join_spilled_bytes(running->keys);
+    FIRN_TRY(firn_key_join_finish(op, running->keys, hit_shared, running));
+    if (spilled == 0)
+        return FIRN_OK;
+    firn_log(op, FIRN_LOG_INFO, "equality_delete_keys=spilled bytes=%" PRIu64, spilled);
+    for (size_t i = 0; i < running->join->data.count; i++)
+        FIRN_TRY(firn_positions_charge(op, running->join->data.items[i].positions));
+    return FIRN_OK;
+}
+
+static firn_status run_join(struct firn_op *op, struct running *running)
+{
+    struct firn_pool *pool = running->source->pool;
+    FIRN_TRY(firn_pool_run(op, pool, running->join->deletes.count, 0, add_file, running));
+    FIRN_TRY(firn_key_join_seal(op, running->keys));
+    FIRN_TRY(firn_pool_run(op, pool, running->join->data.count, 0, probe_file, running));
+    return finish(op, running);
+}
+
+static firn_status open_join(struct firn_op *op, struct running *running)
+{
+    const struct firn_equality_join *join = running->join;
+    uint32_t *ordinals = FIRN_NEW_ARRAY(op->arena, uint32_t, join->data.count);
+    struct firn_key_join_config config = {
+        .layout = &running->layout,
+        .pool = running->source->pool,
+        .temp_folder = running->source->temp_folder,
+        .memory_bytes_max = running->source->memory_bytes_max,
+        .file_ordinals = ordinals,
     };
-    struct firn_file_rows_config config = {
-        .metadata = source->metadata,
-        .store = source->store,
-        .schema = &columns->leaves,
-        .ids = &source->ids,
-        .file = &data->file,
-    };
-    FIRN_TRY(check_format(op, &data->file));
-    firn_status status = firn_file_rows_read(op, &config, match_batch, &matching);
-    firn_buffer_done(&matching.key);
+    for (size_t i = 0; i < join->data.count; i++) {
+        const struct firn_manifest_entry *data = join->data.items[i].entry;
+        ordinals[i] = ordinal_of(&running->sequence, data->sequence_number);
+        config.row_count += (uint64_t)FIRN_MAX(data->file.record_count, 0);
+    }
+    for (size_t i = 0; i < join->deletes.count; i++)
+        config.key_count += (uint64_t)FIRN_MAX(join->deletes.items[i].entry->file.record_count, 0);
+    return firn_key_join_open(op, &config, &running->keys);
+}
+
+firn_status firn_equality_join_run(struct firn_op *op, const struct firn_key_source *source,
+                                   struct firn_equality_join *join)
+{
+    struct running running = { .source = source, .join = join };
+    FIRN_TRY(firn_equality_join_prune(op, source, join));
+    if (join->data.count == 0)
+        return FIRN_OK;
+    running.sequence = sort_sequence(op, join);
+    firn_key_layout_init(op, &join->columns.leaves, join->scope_count, &running.layout);
+    for (size_t i = 0; i < LOCK_COUNT; i++)
+        pthread_mutex_init(&running.locks[i], NULL);
+    firn_status status = open_join(op, &running);
+    if (status == FIRN_OK) {
+        status = run_join(op, &running);
+        firn_key_join_close(running.keys);
+    }
+    for (size_t i = 0; i < LOCK_COUNT; i++)
+        pthread_mutex_destroy(&running.locks[i]);
     return status;
 }

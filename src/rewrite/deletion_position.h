@@ -8,22 +8,32 @@
 #include "store/store.h"
 #include "table/manifest.h"
 
-/* Which data file a delete means by a location: the one spelled so, else the one that differs only in scheme and
- * authority, which writers leave out here and write there. `live` holds the locations of data files as manifests spell
- * them. Gives the text under which the deletes of a file are kept. */
-struct firn_text firn_delete_target(const struct firn_map *live, struct firn_text location);
+/* The locations of the data files whose deletes are wanted, as manifests spell them. A delete means the file spelled as
+ * it says, else the one that differs only in scheme and authority, which writers leave out here and write there. */
+struct firn_delete_names {
+    struct firn_map map; /* locations, and what is left of them without scheme and authority */
+};
+void firn_delete_names_init(struct firn_delete_names *names, struct firn_arena *arena);
+/* Borrows the text. */
+void firn_delete_names_add(struct firn_delete_names *names, struct firn_text location);
+/* Whether just this spelling was added. */
+bool firn_delete_names_live(const struct firn_delete_names *names, struct firn_text location);
 
 struct firn_position_source {
     const struct firn_metadata *metadata;
     struct firn_store *store;
-    const struct firn_map *live;
+    const struct firn_delete_names *names;
 };
 
-/* Adds the rows of a position delete file, Parquet or Avro, to `out`: target to struct firn_positions, in `out`'s
- * arena. Rows may come in any order and more than once; those without a path mean nothing. UNSUPPORTED for other
- * formats. */
+/* Reads the rows of a position delete file, Parquet or Avro, that concern one of the names into `out`: a map of sets of
+ * positions, in `out`'s arena and op->arena, charged to the budget. Rows may come in any order and more than once;
+ * those without a path mean nothing. UNSUPPORTED for other formats. */
 FIRN_CHECKED firn_status firn_position_deletes_read(struct firn_op *op, const struct firn_position_source *source,
                                                     const struct firn_data_file *file, struct firn_map *out);
+/* Adds what such a map holds for one data file to its set. */
+FIRN_CHECKED firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_delete_names *names,
+                                                     const struct firn_map *sets, struct firn_text location,
+                                                     struct firn_positions *out);
 /* Reads the deletion vector that a manifest entry describes; only its bytes are read, whatever lies around them. The
  * set lives in op->arena. */
 FIRN_CHECKED firn_status firn_deletion_vector_read(struct firn_op *op, struct firn_store *store,

@@ -3,10 +3,12 @@
 
 #include "base/math.h"
 #include "rewrite/column.h"
+#include "rewrite/file_rows_avro.h"
 
 #define WINDOW_BYTES (UINT64_C(1) << 20)
 
-enum { BATCH_ROWS_MAX = 8192 };
+/* A small file needs no large batch; its record count may be wrong. */
+enum { BATCH_ROWS_MIN = 1024 };
 
 struct value_column {
     struct firn_column column;
@@ -26,6 +28,7 @@ struct reading {
     struct value_column *columns;
     struct firn_value **values; /* of each column */
     size_t *starts;             /* where the bytes of each row begin, while they may still move */
+    uint32_t rows_max;          /* of a batch */
     uint32_t piece_index;
     bool counted;
 };
@@ -89,21 +92,12 @@ static firn_status pull_column(struct firn_op *op, struct reading *reading, uint
 
 static firn_status read_batch(struct firn_op *op, struct reading *reading, uint32_t *row_count)
 {
-    int64_t rows = FIRN_MIN(firn_window_rows(&reading->window), BATCH_ROWS_MAX);
+    int64_t rows = FIRN_MIN(firn_window_rows(&reading->window), (int64_t)reading->rows_max);
     FIRN_TRY(firn_op_check(op));
     for (uint32_t i = 0; i < reading->run.schema.leaf_count; i++)
         FIRN_TRY(pull_column(op, reading, i, rows));
     *row_count = (uint32_t)rows;
     return FIRN_OK;
-}
-
-static bool is_identity_source(const struct firn_partition_spec *spec, int32_t field_id)
-{
-    for (uint32_t i = 0; i < spec->field_count; i++)
-        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_count == 1 &&
-            spec->fields[i].source_ids[0] == field_id)
-            return true;
-    return false;
 }
 
 static firn_status check_complete(struct firn_op *op, const struct reading *reading)
@@ -115,7 +109,7 @@ static firn_status check_complete(struct firn_op *op, const struct reading *read
     for (uint32_t i = 0; i < reading->run.schema.leaf_count; i++) {
         const struct firn_output_leaf *leaf = &reading->run.schema.leaves[i];
         if (!firn_row_slice_plan(&reading->window.slices.items[0], i)->has_values &&
-            !is_identity_source(spec, leaf->field->id))
+            !firn_partition_identity_value(spec, &file->partition, leaf->field->id))
             return firn_fail(op, FIRN_CORRUPT, "the file lacks the column '%.*s' (field id %d)", FIRN_FMT(leaf->name),
                              leaf->field->id);
     }
@@ -140,20 +134,21 @@ static void init_reading(struct reading *reading, const struct firn_file_rows_co
                     .pieces = &reading->piece_index,
                     .piece_count = 1,
                     .counted = &reading->counted },
+        .rows_max = (uint32_t)FIRN_MIN(FIRN_MAX(config->file->record_count, BATCH_ROWS_MIN), FIRN_FILE_ROWS_MAX),
     };
     firn_arena_init(&reading->arena);
 }
 
 static firn_status open_reading(struct firn_op *op, struct reading *reading)
 {
-    uint32_t count = reading->run.schema.leaf_count;
+    uint32_t count = reading->run.schema.leaf_count, rows = reading->rows_max;
     reading->run.input_rows = FIRN_NEW(op->arena, struct firn_input_rows);
     reading->columns = FIRN_NEW_ARRAY(op->arena, struct value_column, count);
     reading->values = FIRN_NEW_ARRAY(op->arena, struct firn_value *, count);
-    reading->starts = FIRN_NEW_ARRAY(op->arena, size_t, BATCH_ROWS_MAX);
+    reading->starts = FIRN_NEW_ARRAY(op->arena, size_t, rows);
     FIRN_TRY(firn_group_run_open_codecs(op, &reading->run));
     for (uint32_t i = 0; i < count; i++) {
-        reading->values[i] = FIRN_NEW_ARRAY(op->arena, struct firn_value, BATCH_ROWS_MAX);
+        reading->values[i] = FIRN_NEW_ARRAY(op->arena, struct firn_value, rows);
         reading->columns[i] = (struct value_column){
             .column = { .leaf = &reading->run.schema.leaves[i], .codec = reading->run.codecs[i] },
             .values = reading->values[i],
@@ -174,7 +169,7 @@ static void close_reading(struct reading *reading)
     firn_arena_done(&reading->arena);
 }
 
-firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
+static firn_status read_parquet(struct firn_op *op, const struct firn_file_rows_config *config,
                                 firn_file_rows_visit *visit, void *context)
 {
     struct reading reading;
@@ -196,4 +191,21 @@ firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_
     op->error = inner.error;
     close_reading(&reading);
     return status;
+}
+
+firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
+                                firn_file_rows_visit *visit, void *context)
+{
+    const struct firn_data_file *file = config->file;
+    if (file->key_metadata.len > 0)
+        return firn_fail(op, FIRN_UNSUPPORTED, "the file is encrypted");
+    switch (file->format) {
+    case FIRN_FILE_PARQUET:
+        return read_parquet(op, config, visit, context);
+    case FIRN_FILE_AVRO:
+        return firn_avro_file_rows_read(op, config, visit, context);
+    default:
+        return firn_fail(op, FIRN_UNSUPPORTED, "the format is %.*s, and firn reads rows of Parquet and Avro only",
+                         FIRN_FMT(file->format_text));
+    }
 }

@@ -1,5 +1,5 @@
-/* Rows of one Parquet file as values: a few primitive columns, read by the rules for data files. For keys and positions
- * of deletes; rows that are rewritten never take this form. */
+/* Rows of one file, Parquet or Avro, as values: a few primitive columns, read by the rules for data files. For keys and
+ * positions of deletes; rows that are rewritten never take this form. */
 #ifndef FIRN_REWRITE_FILE_ROWS_H
 #define FIRN_REWRITE_FILE_ROWS_H
 
@@ -16,6 +16,8 @@ struct firn_file_rows_config {
     bool complete; /* a column that is neither stored nor an identity partition value is CORRUPT */
 };
 
+#define FIRN_FILE_ROWS_MAX 8192 /* in one batch */
+
 struct firn_row_batch {
     int64_t first; /* position of the first row in the file */
     uint32_t row_count;
@@ -24,7 +26,8 @@ struct firn_row_batch {
 
 /* The batch is valid until the visit returns. Equal bytes in rows that follow each other are at one address. */
 typedef firn_status firn_file_rows_visit(struct firn_op *op, void *context, const struct firn_row_batch *batch);
-/* Visits all rows in order. Memory is bounded by the pages of the columns read, not by the file. */
+/* Visits all rows in order. Memory is bounded by the pages of the columns read, not by the file; of Avro, by the whole
+ * file. UNSUPPORTED for other formats and for encrypted files. */
 FIRN_CHECKED firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
                                              firn_file_rows_visit *visit, void *context);
 

@@ -153,18 +153,6 @@ static firn_status project_missing(struct projecting *projecting, const struct t
     return plan_constant(projecting, trail, field, out, &value);
 }
 
-/* The partition value of an identity field over `field_id` in the file's spec, or NULL: it wins over the file. */
-static const struct firn_value *partition_constant(const struct projecting *projecting, int32_t field_id)
-{
-    const struct firn_partition_spec *spec = projecting->config->spec;
-    const struct firn_partition *partition = &projecting->config->file->partition;
-    for (uint32_t i = 0; i < spec->field_count && i < partition->count; i++)
-        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_count == 1 &&
-            spec->fields[i].source_ids[0] == field_id)
-            return &partition->values[i];
-    return NULL;
-}
-
 static firn_status project_constant(struct projecting *projecting, const struct trail *trail,
                                     const struct firn_field *field, const struct firn_parquet_node *out,
                                     const struct firn_value *value)
@@ -262,7 +250,9 @@ static firn_status project_field(struct projecting *projecting, const struct tra
                                  const struct firn_field *field, const struct firn_parquet_node *in,
                                  const struct firn_parquet_node *out)
 {
-    const struct firn_value *constant = partition_constant(projecting, field->id);
+    const struct firn_projection_config *config = projecting->config;
+    const struct firn_value *constant = /* wins over the file */
+        firn_partition_identity_value(config->spec, &config->file->partition, field->id);
     if (constant && out->is_leaf && out->rep_max == 0)
         return project_constant(projecting, trail, field, out, constant);
     if (!in || (in->is_leaf && in->logical.kind == FIRN_LOGICAL_UNKNOWN))

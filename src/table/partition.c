@@ -165,6 +165,16 @@ firn_status firn_partition_types(struct firn_op *op, const struct firn_partition
     return FIRN_OK;
 }
 
+const struct firn_value *firn_partition_identity_value(const struct firn_partition_spec *spec,
+                                                       const struct firn_partition *partition, int32_t source_id)
+{
+    for (uint32_t i = 0; i < spec->field_count && i < partition->count; i++)
+        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_count == 1 &&
+            spec->fields[i].source_ids[0] == source_id)
+            return &partition->values[i];
+    return NULL;
+}
+
 bool firn_partition_same(const struct firn_partition *a, const struct firn_partition *b)
 {
     if (a->count != b->count)

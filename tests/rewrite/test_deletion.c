@@ -330,11 +330,10 @@ static void vectors_replace_older_positions(void **state)
         check_deleted(&test, 1, "3");
         check_deleted(&test, 2, "2");
 
-        const struct firn_positions *positions;
         test.deletes[1].file.content_bytes--;
-        CHECK_STATUS(test.op, FIRN_CORRUPT, firn_deletions_find(test.op, test.deletions, &test.files[0], &positions));
+        CHECK_STATUS(test.op, FIRN_CORRUPT, load(&test));
         test.deletes[1].file.content_bytes = FIRN_ABSENT;
-        CHECK_STATUS(test.op, FIRN_CORRUPT, firn_deletions_find(test.op, test.deletions, &test.files[0], &positions));
+        CHECK_STATUS(test.op, FIRN_CORRUPT, load(&test));
         end(&test);
     }
 }
@@ -512,14 +511,13 @@ static void identity_partition_values_are_keys(void **state)
     end(&test);
 }
 
-/* R10: sixteen data files, two delete files. */
-static void delete_files_are_read_once(void **state)
+/* R10: sixteen data files, two delete files; opening a small file and reading it are two calls. */
+static void files_are_read_once(void **state)
 {
     static const int32_t id[] = { 1 };
     struct deletion_test test;
     struct firn_op *op = test_op(state);
     const char *rows[] = { "1 2 3 4", "a b c d" }, *keys[] = { "2", "~" };
-    unsigned calls[2];
     for (int many = 0; many < 2; many++) {
         struct fault_report report = { 0 };
         struct firn_store *inner;
@@ -531,14 +529,14 @@ static void delete_files_are_read_once(void **state)
         inner = test.store;
         CHECK_OK(op, fault_store_open(op, inner, (struct fault){ .at_call = UINT32_MAX }, &report, &test.store));
         CHECK_OK(op, load(&test));
-        calls[many] = atomic_load(&report.calls);
+        unsigned calls = atomic_load(&report.calls), wanted = 2 * (test.data_count + test.delete_count);
+        CHECK(calls == wanted, "%u calls, %u wanted", calls, wanted);
         check_deleted(&test, 0, "0 1");
         if (many)
             check_deleted(&test, 9, "1 3");
         end(&test);
         firn_store_close(inner);
     }
-    CHECK(calls[0] > 0 && calls[0] == calls[1], "%u calls for one file, %u for many", calls[0], calls[1]);
 }
 
 static void many_keys_are_told_apart_within_the_budget(void **state)
@@ -562,10 +560,10 @@ static void many_keys_are_told_apart_within_the_budget(void **state)
     CHECK_OK(op, load(&test));
     check_deleted(&test, 0, "0 3 4 8");
 
-    struct firn_budget budget = { .limit_bytes = 2 << 20 };
+    struct firn_budget budget = { .limit_bytes = 1 << 20 };
     op->budget = &budget;
-    CHECK_STATUS(op, FIRN_LIMIT, load(&test));
-    CHECK(strstr(op->error.text, "equality delete keys take") != NULL, "%s", op->error.text);
+    CHECK_OK(op, load(&test));
+    check_deleted(&test, 0, "0 3 4 8");
     op->budget = NULL;
     firn_buffer_done(&text);
     firn_buffer_done(&nulls);
@@ -589,7 +587,7 @@ static void deletes_that_cannot_be_read_are_refused(void **state)
     } cases[] = {
         { id, FIRN_FILE_PARQUET, FIRN_CORRUPT },       { unknown, FIRN_FILE_PARQUET, FIRN_CORRUPT },
         { list, FIRN_FILE_PARQUET, FIRN_UNSUPPORTED }, { id, FIRN_FILE_ORC, FIRN_UNSUPPORTED },
-        { id, FIRN_FILE_AVRO, FIRN_UNSUPPORTED },
+        { id, FIRN_FILE_AVRO, FIRN_CORRUPT },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         begin_table(&test, test_op(state), &(struct fixture_table){ .version = 2, .schemas = schema });
@@ -625,7 +623,7 @@ int main(void)
         TEST(keys_follow_the_schema),
         TEST(keys_inside_structs),
         TEST(identity_partition_values_are_keys),
-        TEST(delete_files_are_read_once),
+        TEST(files_are_read_once),
         TEST(many_keys_are_told_apart_within_the_budget),
         TEST(deletes_that_cannot_be_read_are_refused),
     };

@@ -6,6 +6,7 @@
 #include "format/puffin/roaring_check.h"
 
 #include <roaring/roaring.h>
+#include <stdlib.h>
 
 #define KEY_MAX 2147483646U
 
@@ -15,9 +16,15 @@ struct part {
     roaring_bitmap_t *bitmap;
 };
 
+/* Nothing in here belongs to the arena of the set, so that any thread may add to it. */
 struct firn_positions {
-    struct firn_arena *arena;
-    FIRN_ARRAY(struct part) parts; /* by key, ascending */
+    struct {
+        struct part *items; /* by key, ascending */
+        size_t count;
+        size_t capacity;
+    } parts;
+    struct firn_budget *budget; /* what `charged` was taken from */
+    size_t charged;
 };
 
 static void free_parts(void *subject)
@@ -25,13 +32,36 @@ static void free_parts(void *subject)
     struct firn_positions *positions = subject;
     for (size_t i = 0; i < positions->parts.count; i++)
         roaring_bitmap_free(positions->parts.items[i].bitmap);
+    free(positions->parts.items);
+    firn_budget_give(positions->budget, positions->charged);
 }
 
 firn_status firn_positions_new(struct firn_op *op, struct firn_positions **out)
 {
     *out = FIRN_NEW(op->arena, struct firn_positions);
-    (*out)->arena = op->arena;
     firn_arena_defer(op->arena, free_parts, *out);
+    return FIRN_OK;
+}
+
+/* Serialised, a bitmap takes about what it takes in memory. */
+static size_t memory_bytes(const struct firn_positions *positions)
+{
+    size_t bytes = positions->parts.capacity * sizeof *positions->parts.items;
+    for (size_t i = 0; i < positions->parts.count; i++)
+        bytes += roaring_bitmap_portable_size_in_bytes(positions->parts.items[i].bitmap);
+    return bytes;
+}
+
+firn_status firn_positions_charge(struct firn_op *op, struct firn_positions *positions)
+{
+    size_t bytes = memory_bytes(positions);
+    if (!positions->budget)
+        positions->budget = op->budget;
+    if (bytes > positions->charged)
+        FIRN_TRY(firn_budget_take(op, positions->budget, bytes - positions->charged));
+    else
+        firn_budget_give(positions->budget, positions->charged - bytes);
+    positions->charged = bytes;
     return FIRN_OK;
 }
 
@@ -56,14 +86,29 @@ static struct part *find_part(const struct firn_positions *positions, uint32_t k
     return found ? &positions->parts.items[i] : NULL;
 }
 
+static bool reserve_part(struct firn_positions *positions)
+{
+    if (positions->parts.count < positions->parts.capacity)
+        return true;
+    size_t capacity = FIRN_MAX(positions->parts.capacity * 2, 1);
+    struct part *items = realloc(positions->parts.items, capacity * sizeof *items);
+    if (!items)
+        return false;
+    positions->parts.items = items;
+    positions->parts.capacity = capacity;
+    return true;
+}
+
 static firn_status insert_part(struct firn_op *op, struct firn_positions *positions, struct part part)
 {
-    if (!part.bitmap)
+    if (!part.bitmap || !reserve_part(positions)) {
+        if (part.bitmap)
+            roaring_bitmap_free(part.bitmap);
         return firn_fail(op, FIRN_LIMIT, "no memory for a bitmap");
+    }
     size_t at = lower_bound(positions, part.key);
-    FIRN_PUSH(positions->arena, &positions->parts, part);
     struct part *items = positions->parts.items;
-    memmove(items + at + 1, items + at, (positions->parts.count - 1 - at) * sizeof *items);
+    memmove(items + at + 1, items + at, (positions->parts.count++ - at) * sizeof *items);
     items[at] = part;
     return FIRN_OK;
 }

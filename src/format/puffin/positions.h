@@ -10,13 +10,16 @@
 
 struct firn_positions;
 
-/* An empty set; freed when op->arena goes. */
+/* An empty set; freed when op->arena goes. Threads may add to it one after the other. */
 FIRN_CHECKED firn_status firn_positions_new(struct firn_op *op, struct firn_positions **out);
 /* Adds one position. CORRUPT below 0 or above FIRN_POSITION_MAX. */
 FIRN_CHECKED firn_status firn_positions_add(struct firn_op *op, struct firn_positions *positions, int64_t position);
 /* Adds all of `other`. */
 FIRN_CHECKED firn_status firn_positions_merge(struct firn_op *op, struct firn_positions *positions,
                                               const struct firn_positions *other);
+/* Charges what the set takes in memory now to op->budget, in place of what was charged for it before; given back with
+ * the set. The caller's to ask for, after adding: adding alone charges nothing. LIMIT. */
+FIRN_CHECKED firn_status firn_positions_charge(struct firn_op *op, struct firn_positions *positions);
 bool firn_positions_contains(const struct firn_positions *positions, int64_t position);
 uint64_t firn_positions_count(const struct firn_positions *positions);
 /* About what the set takes in memory. */
