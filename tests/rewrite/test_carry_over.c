@@ -121,19 +121,19 @@ static const char *written(struct carry_test *test)
 {
     struct firn_op *op = test->op;
     struct firn_text text = FIRN_TEXT("");
-    struct firn_map live;
-    firn_map_init(&live, op->arena);
+    struct firn_delete_names names;
+    firn_delete_names_init(&names, op->arena);
     for (uint32_t i = 0; i < test->out.files.count; i++) {
         const struct firn_data_file *file = &test->out.files.files[i];
         struct firn_text scope = firn_delete_file_scope(file);
         struct firn_positions *positions;
         struct firn_map found;
         firn_map_init(&found, op->arena);
-        firn_map_put_text(&live, scope);
+        firn_delete_names_add(&names, scope);
         if (firn_data_file_is_deletion_vector(file)) {
             CHECK_OK(op, firn_deletion_vector_read(op, test->store, file, &positions));
         } else {
-            struct firn_position_source source = { test->config.metadata, test->store, &live };
+            struct firn_position_source source = { test->config.metadata, test->store, &names };
             CHECK_OK(op, firn_position_deletes_read(op, &source, file, &found));
             assert_int_equal(found.count, 1);
             positions = found.entries[0].value.pointer;

@@ -58,8 +58,8 @@ static firn_status write(struct writer_test *test)
     return firn_row_deletes_write(test->op, &test->config, test->deletes, test->count, &test->files);
 }
 
-static void read_file(struct writer_test *test, const struct firn_data_file *file, const struct firn_map *live,
-                      struct firn_map *out)
+static void read_file(struct writer_test *test, const struct firn_data_file *file,
+                      const struct firn_delete_names *names, struct firn_map *out)
 {
     struct firn_op *op = test->op;
     if (firn_data_file_is_deletion_vector(file)) {
@@ -70,23 +70,24 @@ static void read_file(struct writer_test *test, const struct firn_data_file *fil
         entry->value.pointer = positions;
         return;
     }
-    struct firn_position_source source = { test->config.metadata, test->store, live };
+    struct firn_position_source source = { test->config.metadata, test->store, names };
     CHECK_OK(op, firn_position_deletes_read(op, &source, file, out));
 }
 
 /* Everything given, and nothing else, is in the files; their counts agree. */
 static void check_read_back(struct writer_test *test)
 {
-    struct firn_map live, found;
+    struct firn_delete_names names;
+    struct firn_map found;
     int64_t rows = 0, expected = 0;
-    firn_map_init(&live, test->op->arena);
+    firn_delete_names_init(&names, test->op->arena);
     firn_map_init(&found, test->op->arena);
     for (uint32_t i = 0; i < test->count; i++) {
-        firn_map_put_text(&live, test->deletes[i].data_file);
+        firn_delete_names_add(&names, test->deletes[i].data_file);
         expected += (int64_t)firn_positions_count(test->deletes[i].positions);
     }
     for (uint32_t i = 0; i < test->files.count; i++) {
-        read_file(test, &test->files.files[i], &live, &found);
+        read_file(test, &test->files.files[i], &names, &found);
         rows += test->files.files[i].record_count;
     }
     assert_int_equal(rows, expected);
