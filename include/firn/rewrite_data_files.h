@@ -44,14 +44,17 @@ struct firn_rewrite_data_files_report {
     int64_t added_data_files_count;
     int64_t rewritten_bytes_count; /* input bytes, as the reference counts */
     int64_t failed_data_files_count;
-    int64_t removed_delete_files_count;
+    int64_t removed_delete_files_count; /* by this run's commits, for whatever reason */
     int64_t added_bytes_count;
-    int64_t left_alone_files_count; /* qualifying files firn could not rewrite (deletes attached, ORC, Avro, ...) */
+    int64_t left_alone_files_count; /* qualifying files firn could not rewrite (ORC, Avro, encrypted, ...) */
     int64_t commits, failed_commits;
     int64_t replanned_groups_count;     /* lost to commits of others, planned anew on the table as it was then */
     int64_t carried_delete_files_count; /* written anew for deletes that others committed while this ran */
     int64_t carried_rows_count;         /* that these delete */
-    int64_t rows;
+    int64_t rows;                       /* written */
+    int64_t deleted_rows_count;         /* left out, since delete files say so */
+    int64_t kept_delete_files_count;    /* applied, and kept: they apply to data files that were not rewritten */
+    int64_t kept_for_data_files_count;  /* so many */
     int64_t elapsed_ms;
     int64_t snapshot_id; /* last committed; -1: none */
     struct firn_text *warnings;

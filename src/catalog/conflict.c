@@ -7,6 +7,7 @@
  *
  * Position deletes and vectors are no conflict where the change can carry them over to its added files: then all that
  * may concern a removed file are handed to it. */
+#include "catalog/position_paths.h"
 #include "catalog/producer.h"
 
 #include "table/delete_index.h"

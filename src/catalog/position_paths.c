@@ -2,7 +2,7 @@
  *
  * A file that may concern a whole partition says in its rows alone which data files it means; bounds that a writer
  * shortened are never taken for a path. */
-#include "catalog/producer.h"
+#include "catalog/position_paths.h"
 
 #include "format/parquet/reader.h"
 #include "table/delete_index.h"
@@ -31,7 +31,11 @@ static void look_up(struct path_search *search, const struct firn_slice *values,
         bool is_repeated = i > 0 && values[i].len == values[i - 1].len &&
                            memcmp(values[i].data, values[i - 1].data, values[i].len) == 0;
         struct firn_bytes path = { values[i].data, values[i].len };
-        const struct firn_map_entry *entry = is_repeated ? NULL : firn_map_find(search->paths, path);
+        if (is_repeated)
+            continue;
+        const struct firn_map_entry *entry = firn_map_find(search->paths, path);
+        if (!entry)
+            entry = firn_map_find_text(search->paths, firn_delete_path_bare(firn_text_of_bytes(path)));
         if (entry)
             search->named = firn_text_of_bytes(entry->key);
     }

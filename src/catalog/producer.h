@@ -153,11 +153,6 @@ void firn_carried_withdraw(struct firn_op *op, struct firn_producer *producer);
 FIRN_CHECKED firn_status firn_restated_check(struct firn_op *op, const struct firn_producer *producer,
                                              const struct firn_snapshot *planned,
                                              const struct firn_manifest_list *rows);
-/* position_paths.c: whether a position-delete file names one of `paths`. UNSUPPORTED when it cannot be told. */
-FIRN_CHECKED firn_status firn_position_deletes_name_any(struct firn_op *op, struct firn_store *store,
-                                                        const struct firn_data_file *file, const struct firn_map *paths,
-                                                        struct firn_text *named);
-
 /* snapshot_update.c: the attempt as what a catalog takes. */
 
 /* What an attempt builds. */

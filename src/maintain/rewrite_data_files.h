@@ -165,6 +165,41 @@ FIRN_CHECKED firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn
                                                  const struct firn_rewrite_done *done,
                                                  const struct firn_rewrite_plan **out);
 
+/* Which delete files of the planned snapshot are still of use, commit by commit. */
+struct firn_spent_delete {
+    int64_t file_count;                 /* data files that are not rewritten and that it applies to */
+    const struct firn_scan_file *named; /* one that a row of it names; NULL: not known */
+    bool is_applied;                    /* to rewritten data files, in commits so far */
+    bool is_spent;                      /* it left with one of them */
+};
+struct firn_rewrite_spent {
+    const struct firn_rewrite_plan *plan;
+    struct firn_spent_delete *deletes; /* one a use of the plan */
+    bool *is_rewritten;                /* one a file of the whole scan: committed */
+};
+/* What a commit of some groups means for them. */
+struct firn_spent_batch {
+    const struct firn_scan_file **files; /* of the groups */
+    uint32_t file_count;
+    struct firn_delete_uses uses;
+    uint32_t *spent; /* places in the plan's uses */
+    uint32_t spent_count;
+    struct firn_data_file *deletes; /* those, for the change */
+};
+void firn_rewrite_spent_init(struct firn_op *op, const struct firn_rewrite_plan *plan, struct firn_rewrite_spent *out);
+/* Which delete files a commit of some groups (`batch`: places in the plan's groups) leaves without use. May read
+ * position delete files; one that cannot be read is of use. */
+FIRN_CHECKED firn_status firn_rewrite_spent_find(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+                                                 const struct firn_rewrite_spent *spent, const uint32_t *batch,
+                                                 uint32_t count, struct firn_spent_batch *out);
+/* The commit has happened. */
+void firn_rewrite_spent_settle(struct firn_rewrite_spent *spent, const struct firn_spent_batch *batch);
+struct firn_kept_deletes {
+    int64_t delete_file_count; /* applied by commits so far, and still in the table */
+    int64_t data_file_count;   /* for these, which were not rewritten */
+};
+struct firn_kept_deletes firn_rewrite_spent_kept(const struct firn_rewrite_spent *spent);
+
 /* Carries over what others delete from the inputs of one commit's groups. */
 struct firn_rewrite_carrier {
     struct firn_carry_over calls;         /* for the change */

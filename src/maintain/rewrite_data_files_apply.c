@@ -11,6 +11,7 @@
 #include "maintain/rewrite_data_files_run.h"
 
 #include "base/math.h"
+#include "maintain/dangling_deletes.h"
 
 /* Below this a group works slowly: better fewer of them at a time. */
 #define GROUP_MEMORY_BYTES_MIN (UINT64_C(384) << 20)
@@ -47,6 +48,7 @@ static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
     run->groups = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_group, plan->group_count);
     run->outcomes = FIRN_NEW_ARRAY(op->arena, struct firn_group_outcome, plan->group_count);
     run->ready = FIRN_NEW_ARRAY(op->arena, uint32_t, plan->group_count);
+    firn_rewrite_spent_init(op, plan, &run->spent);
     for (uint32_t i = 0; i < plan->group_count; i++) {
         const struct firn_planned_group *planned = plan->groups[i];
         run->groups[i] = (struct firn_rewrite_group){
@@ -98,9 +100,6 @@ static firn_status commit_ready(struct firn_op *op, struct firn_rewrite_run *run
 static firn_status execute_group(struct firn_op *op, struct firn_rewrite_run *run, size_t index)
 {
     FIRN_TRY(firn_op_check(op));
-    for (uint32_t i = 0; i < run->groups[index].input_count; i++)
-        if (firn_delete_match_count(&run->groups[index].input_deletes[i]) > 0)
-            return firn_fail(op, FIRN_UNSUPPORTED, "delete files apply to the group, which firn cannot apply yet");
     firn_status status =
         firn_rewrite_group_execute(op, &run->context, &run->groups[index], &run->outcomes[index].result);
     firn_progress_group(op, run->context.progress);
@@ -311,12 +310,21 @@ static firn_status plan_anew(struct firn_op *op, struct firn_pool *pool, struct 
     return FIRN_OK;
 }
 
+/* What this round applied and could not remove. */
+static void count_kept(struct firn_rewrite_run *run)
+{
+    struct firn_kept_deletes kept = firn_rewrite_spent_kept(&run->spent);
+    run->report->kept_delete_files_count += kept.delete_file_count;
+    run->report->kept_for_data_files_count += kept.data_file_count;
+}
+
 static firn_status apply_rounds(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
                                 struct firn_progress *progress)
 {
     bool in_batches = run->plan->options.partial_progress;
     while (run->plan->group_count > 0) {
         FIRN_TRY(apply_groups(op, pool, run, progress));
+        count_kept(run);
         if (!run->has_lost)
             break;
         firn_status status = plan_anew(op, pool, run, progress);
@@ -372,6 +380,25 @@ static void warn_of_format(struct firn_op *op, struct firn_rewrite_run *run)
              firn_text_format(op->arena, "write.format.default is %.*s, but firn writes Parquet", FIRN_FMT(format)));
 }
 
+/* `status` is the rewrite's, which stands whatever becomes of this. */
+static firn_status remove_dangling(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
+                                   firn_status status)
+{
+    struct firn_error of_rewrite = op->error;
+    struct firn_dangling_deletes_report dangling;
+    firn_status removal = firn_dangling_deletes_remove(op, pool, run->table, run->plan->branch, &dangling);
+    if (removal == FIRN_UNKNOWN || removal == FIRN_CANCELLED)
+        return removal;
+    if (removal != FIRN_OK)
+        return firn_fail(op, FIRN_PARTIAL, "the data files are rewritten, but not all is done: %.*s",
+                         FIRN_FMT(firn_text_copy(op->arena, firn_text_of(op->error.text))));
+    op->error = of_rewrite;
+    run->report->removed_delete_files_count += dangling.removed_count;
+    if (dangling.snapshot_id != FIRN_NO_SNAPSHOT)
+        run->report->snapshot_id = dangling.snapshot_id;
+    return status;
+}
+
 firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                           const struct firn_rewrite_plan *plan, struct firn_progress *progress,
                                           struct firn_rewrite_data_files_report *out)
@@ -383,8 +410,6 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
         .snapshot_id = FIRN_NO_SNAPSHOT,
     };
     warn_of_left_alone(op, &run);
-    if (plan->options.remove_dangling_deletes)
-        warn(op, &run, FIRN_TEXT("remove-dangling-deletes: firn does not handle delete files yet, none was removed"));
     if (plan->group_count == 0)
         return FIRN_OK;
     warn_of_sort_order(op, &run);
@@ -398,6 +423,8 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
     add_progress(plan, progress);
     firn_status status = apply_rounds(op, pool, &run, progress);
     firn_progress_end(op, progress);
+    if ((status == FIRN_OK || status == FIRN_PARTIAL) && plan->options.remove_dangling_deletes)
+        status = remove_dangling(op, pool, &run, status);
     out->elapsed_ms = monotonic_ms(op) - started_ms;
     return status;
 }

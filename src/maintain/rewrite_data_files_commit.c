@@ -116,6 +116,7 @@ static void count_committed(struct firn_rewrite_run *run, const uint32_t *batch,
         report->rewritten_bytes_count += run->plan->groups[batch[i]]->bytes;
         report->added_data_files_count += result->file_count;
         report->rows += result->rows_out;
+        report->deleted_rows_count += result->rows_deleted;
         for (uint32_t j = 0; j < result->file_count; j++)
             report->added_bytes_count += result->files[j].file_bytes;
     }
@@ -155,7 +156,8 @@ firn_status firn_rewrite_run_commit(struct firn_op *op, struct firn_rewrite_run 
 {
     const struct firn_rewrite_plan *plan = run->plan;
     bool pins = plan->options.use_starting_sequence_number && plan->metadata->format_version > 1;
-    struct firn_snapshot_result snapshot;
+    struct firn_snapshot_result snapshot = { 0 };
+    struct firn_spent_batch spent;
     struct firn_snapshot_change change = {
         .operation = FIRN_TEXT("replace"),
         .branch = plan->branch,
@@ -167,7 +169,12 @@ firn_status firn_rewrite_run_commit(struct firn_op *op, struct firn_rewrite_run 
     change.carry_over = plan->options.carry_over_deletes ? &carrier.calls : NULL;
     fill_files(op, run, batch, count, &change);
     fill_properties(op, run, batch, count, &change);
-    firn_status status = firn_snapshot_commit(op, run->context.pool, run->table, &change, &snapshot);
+    firn_status status =
+        firn_rewrite_spent_find(op, run->context.pool, run->context.store, &run->spent, batch, count, &spent);
+    change.spent_deletes = spent.deletes;
+    change.spent_delete_count = spent.spent_count;
+    if (status == FIRN_OK)
+        status = firn_snapshot_commit(op, run->context.pool, run->table, &change, &snapshot);
     enum firn_group_state state = judge_commit(run, status, &snapshot);
     settle_groups(op, run, batch, count, state);
     run->carried_number = carrier.config.number;
@@ -178,6 +185,7 @@ firn_status firn_rewrite_run_commit(struct firn_op *op, struct firn_rewrite_run 
         return status;
     }
     FIRN_PUSH(op->arena, &run->snapshot_ids, snapshot.snapshot_id);
+    firn_rewrite_spent_settle(&run->spent, &spent);
     count_committed(run, batch, count, &snapshot);
     run->report->carried_delete_files_count += (int64_t)snapshot.carried_delete_files;
     run->report->carried_rows_count += carrier.given.row_count;

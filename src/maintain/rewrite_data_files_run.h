@@ -35,6 +35,7 @@ struct firn_rewrite_run {
     pthread_mutex_t lock; /* everything below, the outcomes' states, the report and the table */
     uint32_t *ready;      /* groups that wait for a commit */
     uint32_t ready_count;
+    struct firn_rewrite_spent spent;  /* of this round's plan */
     uint32_t carried_number;          /* of the last delete files written to carry deletes over */
     bool has_lost;                    /* a group of this round */
     FIRN_ARRAY(int64_t) snapshot_ids; /* own commits */
