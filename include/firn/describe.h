@@ -9,9 +9,8 @@
 struct firn_pool;
 
 struct firn_describe_options {
-    int64_t snapshot_id;          /* -1: current */
-    bool count;                   /* decode the data files, apply deletes and count rows */
-    struct firn_text temp_folder; /* with count: see firn_session_config */
+    int64_t snapshot_id; /* -1: current */
+    bool count;          /* decode the data files, apply deletes and count rows */
 };
 
 /* {"table", "format_version", "table_uuid", "location", "metadata_file", "last_sequence_number", "last_updated_ms",

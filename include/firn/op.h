@@ -40,11 +40,12 @@ struct firn_budget {
 };
 
 struct firn_op {
-    struct firn_arena *arena;   /* results and scratch; freed by whoever began the operation */
-    struct firn_error error;    /* see firn_fail */
-    const struct firn_env *env; /* never NULL */
-    struct firn_budget *budget; /* what firn_buffer charges; may be NULL */
-    int64_t deadline_ms;        /* monotonic; every wait and every retry ends here; INT64_MAX: none */
+    struct firn_arena *arena;     /* results and scratch; freed by whoever began the operation */
+    struct firn_error error;      /* see firn_fail */
+    const struct firn_env *env;   /* never NULL */
+    struct firn_budget *budget;   /* what firn_buffer charges; may be NULL */
+    struct firn_text temp_folder; /* where data beyond memory goes; empty: see store/spill.h */
+    int64_t deadline_ms;          /* monotonic; every wait and every retry ends here; INT64_MAX: none */
 };
 
 /* The system's clock, randomness and a log that drops everything below warnings and writes the rest to stderr. */

@@ -26,7 +26,8 @@ struct firn_session_config {
 struct firn_session;
 struct firn_pool;
 
-/* Opens threads and store, and charges `op` and everything done with it to the session's memory budget. */
+/* Opens threads and store. `op` and everything done with it is charged to the session's memory budget, and what goes
+ * beyond memory goes to its temporary folder. */
 FIRN_CHECKED firn_status firn_session_open(struct firn_op *op, const struct firn_session_config *config,
                                            struct firn_session **out);
 /* Closes everything; NULL is fine. Tables opened through the session must not be used afterwards. */
@@ -35,8 +36,6 @@ void firn_session_close(struct firn_session *session);
 struct firn_pool *firn_session_pool(struct firn_session *session);
 struct firn_store *firn_session_store(struct firn_session *session);
 uint64_t firn_session_memory_bytes_max(const struct firn_session *session);
-/* As configured; may be empty. */
-struct firn_text firn_session_temp_folder(const struct firn_session *session);
 /* Most bytes that page and column buffers held at once. */
 uint64_t firn_session_memory_bytes_peak(const struct firn_session *session);
 

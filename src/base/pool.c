@@ -48,6 +48,7 @@ static void work(struct firn_pool *pool, struct run *run)
     firn_arena_init(&arena);
     firn_op_init(&op, &arena, run->caller->env);
     op.budget = run->caller->budget;
+    op.temp_folder = run->caller->temp_folder;
     op.deadline_ms = run->caller->deadline_ms;
     firn_status status = run->job(&op, run->context, index);
 

@@ -50,6 +50,7 @@ firn_status firn_session_open(struct firn_op *op, const struct firn_session_conf
         return status;
     }
     op->budget = &session->budget;
+    op->temp_folder = config->temp_folder;
     *out = session;
     return FIRN_OK;
 }
@@ -79,11 +80,6 @@ struct firn_store *firn_session_store(struct firn_session *session)
 uint64_t firn_session_memory_bytes_max(const struct firn_session *session)
 {
     return session->budget.limit_bytes;
-}
-
-struct firn_text firn_session_temp_folder(const struct firn_session *session)
-{
-    return session->config.temp_folder;
 }
 
 uint64_t firn_session_memory_bytes_peak(const struct firn_session *session)

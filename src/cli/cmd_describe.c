@@ -25,8 +25,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     json_t *json;
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     struct firn_describe_options what = { .snapshot_id = args->snapshot_id ? args->snapshot_id : -1 /* not given */,
-                                          .count = args->count,
-                                          .temp_folder = firn_session_temp_folder(cli->session) };
+                                          .count = args->count };
     firn_status status = firn_table_describe(op, firn_session_pool(cli->session), &table, what, &json);
     FIRN_TRY(firn_context(op, status, "table %.*s", FIRN_FMT(table.name)));
     if (cli_wants_json(cli))

@@ -213,12 +213,7 @@ static firn_status describe(struct firn_op *op, struct firn_pool *pool, const st
     FIRN_TRY(firn_scan_plan(op, pool, table->store, table->metadata, snapshot, everything, &scan));
     describe_manifests(&scan.manifests, out);
     describe_files(op->arena, &scan, out);
-    struct firn_deletions_config config = {
-        .metadata = table->metadata,
-        .store = table->store,
-        .pool = pool,
-        .temp_folder = options.temp_folder,
-    };
+    struct firn_deletions_config config = { table->metadata, table->store, .pool = pool };
     return options.count ? describe_rows(op, &config, &scan, out) : FIRN_OK;
 }
 

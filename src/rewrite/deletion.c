@@ -316,7 +316,6 @@ static void init_loading(struct loading *loading, struct firn_op *op, const stru
         .metadata = config->metadata,
         .store = config->store,
         .pool = config->pool,
-        .temp_folder = config->temp_folder,
         .memory_bytes_max = config->memory_bytes_max ? config->memory_bytes_max : default_memory(op->budget),
     };
     firn_delete_names_init(&loading->names, op->arena);

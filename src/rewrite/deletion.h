@@ -18,9 +18,8 @@
 struct firn_deletions_config {
     const struct firn_metadata *metadata;
     struct firn_store *store;
-    struct firn_pool *pool;       /* files are read in parallel */
-    uint64_t memory_bytes_max;    /* for keys; 0: half of what the operation's budget has left */
-    struct firn_text temp_folder; /* for keys beyond that; empty: FIRN_SPILL_FOLDER */
+    struct firn_pool *pool;    /* files are read in parallel */
+    uint64_t memory_bytes_max; /* for keys; 0: half of what the operation's budget has left */
 };
 
 /* Whether firn reads delete files like this one: by format and encryption, without opening it. */

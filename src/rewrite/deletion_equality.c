@@ -254,7 +254,6 @@ static firn_status open_join(struct firn_op *op, struct running *running)
     struct firn_key_join_config config = {
         .layout = &running->layout,
         .pool = running->source->pool,
-        .temp_folder = running->source->temp_folder,
         .memory_bytes_max = running->source->memory_bytes_max,
         .file_ordinals = ordinals,
     };

@@ -13,7 +13,6 @@ struct firn_key_source {
     struct firn_pool *pool;
     struct firn_id_sources ids;
     uint64_t memory_bytes_max;
-    struct firn_text temp_folder;
 };
 
 /* The columns of a key. */

@@ -142,7 +142,12 @@ static firn_status check_inputs(struct firn_op *op, const struct firn_group_run 
 static firn_status load_deletes(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_rewrite_group *group = run->group;
-    struct firn_deletions_config config = { run->context->metadata, run->context->store, run->context->pool };
+    struct firn_deletions_config config = {
+        .metadata = run->context->metadata,
+        .store = run->context->store,
+        .pool = run->context->pool,
+        .memory_bytes_max = group_memory(run) / 2, /* before anything else of the group is there */
+    };
     if (!group->input_deletes)
         return FIRN_OK;
     if (!group->input_sequence_numbers)

@@ -126,7 +126,7 @@ uint64_t firn_key_join_spilled_bytes(const struct firn_key_join *join)
 
 static firn_status get_spill(struct firn_op *op, struct firn_key_join *join, struct firn_spill **out)
 {
-    struct firn_spill_config config = { .folder = join->config.temp_folder, .expected_bytes = join->spill_bytes };
+    struct firn_spill_config config = { .expected_bytes = join->spill_bytes };
     firn_status status = FIRN_OK;
     pthread_mutex_lock(&join->spill_lock);
     if (!join->spill)

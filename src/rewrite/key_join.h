@@ -14,7 +14,6 @@
 struct firn_key_join_config {
     const struct firn_key_layout *layout;
     struct firn_pool *pool;
-    struct firn_text temp_folder;
     uint64_t key_count;            /* expected, with repetitions; a wrong number costs time or memory, nothing else */
     uint64_t row_count;            /* expected to be probed */
     uint64_t memory_bytes_max;     /* for keys and buffers; not less than FIRN_KEY_JOIN_MEMORY_MIN is used */

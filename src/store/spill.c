@@ -63,7 +63,9 @@ static firn_status open_file(struct firn_op *op, struct firn_spill *spill)
 
 firn_status firn_spill_open(struct firn_op *op, const struct firn_spill_config *config, struct firn_spill **out)
 {
-    struct firn_text folder = config->folder.len ? config->folder : FIRN_TEXT(FIRN_SPILL_FOLDER);
+    struct firn_text folder = config->folder.len ? config->folder : op->temp_folder;
+    if (folder.len == 0)
+        folder = FIRN_TEXT(FIRN_SPILL_FOLDER);
     struct firn_spill *spill = calloc(1, sizeof *spill + folder.len + 1);
     if (!spill)
         return firn_fail(op, FIRN_LIMIT, "no memory for temporary data");

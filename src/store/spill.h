@@ -13,7 +13,7 @@
 #define FIRN_SPILL_FOLDER "/var/tmp"
 
 struct firn_spill_config {
-    struct firn_text folder; /* an existing one; empty: FIRN_SPILL_FOLDER */
+    struct firn_text folder; /* an existing one; empty: the operation's, else FIRN_SPILL_FOLDER */
     uint64_t expected_bytes; /* the caller's guess, 0: none */
 };
 
