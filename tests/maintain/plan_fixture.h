@@ -18,7 +18,8 @@ struct sim_file {
     int32_t spec_id;
     int64_t snapshot_id;
     int64_t sequence_number;
-    int64_t own_deleted_rows; /* by a vector of the same snapshot */
+    int64_t own_deleted_rows; /* by a vector */
+    int64_t own_snapshot_id;  /* of the vector; 0: the file's */
     int64_t records;          /* 0: bytes / 10; -1: none */
     enum firn_file_format format;
     bool is_encrypted;
@@ -158,17 +159,18 @@ static inline const struct firn_manifest_entry *sim_delete_entry(struct firn_op 
 }
 
 static inline const struct firn_manifest_entry *sim_vector(struct firn_op *op, const struct firn_manifest_entry *data,
-                                                           int64_t rows)
+                                                           const struct sim_file *sim)
 {
     struct firn_manifest_entry *entry = FIRN_NEW(op->arena, struct firn_manifest_entry);
     *entry = *data;
+    entry->snapshot_id = sim->own_snapshot_id ? sim->own_snapshot_id : data->snapshot_id;
     entry->sequence_number = entry->file_sequence_number = entry->snapshot_id;
     entry->file.content = FIRN_CONTENT_POSITION_DELETES;
     entry->file.path = firn_text_format(op->arena, "%.*s.puffin", FIRN_FMT(data->file.path));
     entry->file.referenced_data_file = data->file.path;
     entry->file.format = FIRN_FILE_PUFFIN;
     entry->file.format_text = FIRN_TEXT("PUFFIN");
-    entry->file.record_count = rows;
+    entry->file.record_count = sim->own_deleted_rows;
     entry->file.content_offset = 4;
     entry->file.content_bytes = 44;
     return entry;
@@ -191,7 +193,7 @@ static inline struct firn_scan sim_scan(struct firn_op *op, const struct sim_tab
         sim_entry(op, sim, i, entry);
         scan.files[i].entry = entry;
         if (sim->own_deleted_rows)
-            FIRN_PUSH(op->arena, &deletes, sim_vector(op, entry, sim->own_deleted_rows));
+            FIRN_PUSH(op->arena, &deletes, sim_vector(op, entry, sim));
     }
     scan.deletes = deletes.items;
     scan.delete_count = (uint32_t)deletes.count;

@@ -1,8 +1,9 @@
 /* Repeated runs of rewrite_data_files end: after a run, the same settings plan nothing, however far the sizes of the
- * outputs are from what was predicted. Runs are simulated over random tables, options and compression ratios. */
+ * outputs are from what was predicted, and whatever delete files stay. Runs are simulated over random tables, deletes,
+ * options and compression ratios. */
 #include "maintain/plan_fixture.h"
 
-enum { TRIALS = 400, OPTIONS_MAX = 6, FILES_MAX = 120 };
+enum { TRIALS = 400, OPTIONS_MAX = 8, FILES_MAX = 120 };
 
 /* xorshift64*: the seed alone reproduces a trial. */
 struct dice {
@@ -49,7 +50,30 @@ static struct settings roll_settings(struct firn_op *op, struct dice *dice)
             (int64_t)((double)settings.target * roll_between(dice, 0.5, 12)));
     if (roll(dice, 4) == 0)
         set(op, &settings, "max-file-group-input-files", 1 + (int64_t)roll(dice, 20));
+    if (roll(dice, 3) == 0)
+        set(op, &settings, "delete-file-threshold", (int64_t)roll(dice, 4));
+    if (roll(dice, 3) == 0)
+        settings.options[settings.count++] =
+            (struct firn_property){ FIRN_TEXT("delete-ratio-threshold"), FIRN_TEXT("0.05") };
     return settings;
+}
+
+/* Vectors for some files, and delete files that cover partitions. */
+static void add_deletes(struct firn_op *op, struct dice *dice, struct sim_table *table)
+{
+    FIRN_PUSH(op->arena, &table->snapshots, ((struct sim_snapshot){ 0 }));
+    int64_t snapshot_id = (int64_t)table->snapshots.count;
+    for (size_t i = 0; i < table->files.count; i++) {
+        struct sim_file *file = &table->files.items[i];
+        if (roll(dice, 8) > 0)
+            continue;
+        file->own_deleted_rows = 1 + (int64_t)roll(dice, (uint64_t)file->bytes / 10 + 1);
+        file->own_snapshot_id = snapshot_id;
+    }
+    for (uint64_t count = roll(dice, 4); count > 0; count--)
+        FIRN_PUSH(op->arena, &table->deletes,
+                  ((struct sim_delete){ roll(dice, 2) == 0, (int32_t)roll(dice, 3), roll(dice, 10) == 0, snapshot_id,
+                                        FIRN_FILE_PARQUET }));
 }
 
 static void add_files(struct firn_op *op, struct dice *dice, const struct settings *settings, struct sim_table *table)
@@ -85,12 +109,13 @@ static void write_bin(struct firn_op *op, const struct firn_rewrite_plan *plan, 
     }
 }
 
-/* Carries the plan out: chosen files leave, outputs come, the snapshot records the run. Survivors are shuffled: the
- * order of a scan is no promise. */
+/* Carries the plan out: chosen files leave with their vectors, outputs come, the snapshot records the run. Other delete
+ * files stay, used or not. Survivors are shuffled: the order of a scan is no promise. */
 static struct sim_table run(struct firn_op *op, struct dice *dice, const struct firn_rewrite_plan *plan,
                             const struct sim_table *before, double ratio_low, double ratio_high)
 {
-    struct sim_table after = { .snapshots = before->snapshots };
+    struct sim_table after = { .snapshots = before->snapshots, .deletes = before->deletes };
+    bool pins = roll(dice, 4) > 0;
     FIRN_PUSH(op->arena, &after.snapshots, ((struct sim_snapshot){ plan->shape, plan->settings, plan->snapshot->id }));
     int64_t row_group_bytes = 1 + plan->options.sizes.target_bytes / (1 + (int64_t)roll(dice, 5));
     for (uint32_t i = 0; i < plan->group_count; i++) {
@@ -99,6 +124,7 @@ static struct sim_table run(struct firn_op *op, struct dice *dice, const struct 
             .part = before->files.items[group->files[0]].part,
             .spec_id = (int32_t)plan->options.output_spec_id,
             .snapshot_id = (int64_t)after.snapshots.count,
+            .sequence_number = pins ? plan->snapshot->sequence_number : 0,
         };
         for (uint32_t j = 0; j < group->bin_count; j++) {
             double bytes = (double)group->bin_bytes[j] * roll_between(dice, ratio_low, ratio_high);
@@ -129,6 +155,8 @@ static void a_run_settles_a_table(void **state)
         struct sim_table table = { 0 };
         for (int round = 0; round < 3; round++) {
             add_files(op, &dice, &settings, &table);
+            if (roll(&dice, 2))
+                add_deletes(op, &dice, &table);
             const struct firn_rewrite_plan *plan = sim_plan(op, &table, settings.options, settings.count);
             if (plan->group_count == 0)
                 continue;
@@ -152,6 +180,7 @@ static void runs_end_without_history(void **state)
         struct settings settings = roll_settings(op, &dice);
         struct sim_table table = { 0 };
         add_files(op, &dice, &settings, &table);
+        add_deletes(op, &dice, &table);
         int runs = 0;
         for (;; runs++) {
             const struct firn_rewrite_plan *plan = sim_plan(op, &table, settings.options, settings.count);
@@ -160,7 +189,7 @@ static void runs_end_without_history(void **state)
             CHECK(runs < 8, "seed %" PRIu64 ": %u groups after 8 runs, first of %u files", seed, plan->group_count,
                   plan->groups[0]->file_count);
             table = run(op, &dice, plan, &table, 1, 1);
-            table.snapshots.count--;
+            table.snapshots.items[table.snapshots.count - 1] = (struct sim_snapshot){ 0 };
         }
         firn_arena_reset(op->arena);
     }
@@ -192,6 +221,42 @@ static void new_files_wake_settled_ones(void **state)
     assert_int_equal(plan->groups[0]->file_count, 13);
 }
 
+/* Deletes wake what a run has settled, but not those that it applied, whatever the rules of scan planning say of them
+ * and its outputs. */
+static void new_deletes_wake_settled_files(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct dice dice = { 7 };
+    struct firn_property options[] = { { FIRN_TEXT_INIT("delete-file-threshold"), FIRN_TEXT_INIT("1") } };
+    struct sim_table table = { 0 };
+    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 500 * MEBIBYTE, .snapshot_id = 1 }));
+    FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 500 * MEBIBYTE, .snapshot_id = 1, .part = 1 }));
+    assert_int_equal(sim_plan(op, &table, options, 1)->group_count, 0);
+    FIRN_PUSH(op->arena, &table.deletes, ((struct sim_delete){ .snapshot_id = 1 }));
+    const struct firn_rewrite_plan *plan = sim_plan(op, &table, options, 1);
+    assert_int_equal(plan->group_count, 1);
+    table = run(op, &dice, plan, &table, 1, 1);
+    size_t output = table.files.items[0].part; /* 0: the first is of partition 0 */
+    assert_int_equal(table.files.items[output].snapshot_id, 2);
+    table.files.items[output].sequence_number = 1; /* the delete's number: scan planning has it apply still */
+    plan = sim_plan(op, &table, options, 1);
+    assert_int_equal(firn_delete_match_count(&plan->files[output].scan->deletes), 1);
+    assert_int_equal(plan->group_count, 0);
+
+    FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    FIRN_PUSH(op->arena, &table.deletes, ((struct sim_delete){ .snapshot_id = 3, .part = 1 }));
+    plan = sim_plan(op, &table, options, 1);
+    assert_int_equal(plan->group_count, 1);
+    assert_int_equal(plan->files[plan->groups[0]->files[0]].scan->entry->file.partition.values[0].integer, 1);
+
+    table.deletes.items[1] = (struct sim_delete){ .snapshot_id = 3 }; /* for the output */
+    assert_int_equal(sim_plan(op, &table, options, 1)->group_count, 1);
+    table.deletes.count = 1; /* a vector that the run's own commit carried over */
+    table.files.items[output].own_deleted_rows = 9;
+    assert_int_equal(sim_plan(op, &table, options, 1)->group_count, 1);
+}
+
 /* Other settings, or an append that raced the run, are judged anew. */
 static void history_holds_for_its_own_settings(void **state)
 {
@@ -219,6 +284,7 @@ int main(void)
         TEST(a_run_settles_a_table),
         TEST(runs_end_without_history),
         TEST(new_files_wake_settled_ones),
+        TEST(new_deletes_wake_settled_files),
         TEST(history_holds_for_its_own_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
