@@ -46,7 +46,7 @@ static void deletes_of_single_files_are_carried(void **state)
         assert_string_equal(summary(&scene.world, version == 3 ? "added-dvs" : "added-position-delete-files"), "1");
         assert_string_equal(summary(&scene.world, "operation"), "replace");
         check_settled(op, &scene.world, &job);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -64,7 +64,7 @@ static void a_shared_delete_file_stays(void **state)
     assert_int_equal(count_deletes(op, &scene), 1);
     check_carried(op, &scene, &job, 1, 2);
     assert_int_equal(count_deletes(op, &scene), 2);
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 /* R6: bounds cut to some length are no path; the rows tell. */
@@ -92,7 +92,7 @@ static void shortened_bounds_are_no_path(void **state)
         CHECK_OK(op, commit_deletes(op, &table, files.files, 1, &parts));
         forget(&scene, ids, 1);
         check_carried(op, &scene, &job, touches, touches);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -110,7 +110,7 @@ static void a_vector_that_replaced_another_is_carried(void **state)
     check_carried(op, &scene, &job, 1, 2);
     assert_int_equal(count_deletes(op, &scene), 1);
     assert_string_equal(summary(&scene.world, "removed-dvs"), "2");
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 /* R5 */
@@ -128,7 +128,7 @@ static void vectors_that_share_a_puffin_part(void **state)
     struct firn_scan scan = scan_current(op, &scene.world, scene.world.store);
     assert_int_equal(scan.delete_count, 2);
     assert_false(firn_text_same(scan.deletes[0]->file.path, scan.deletes[1]->file.path));
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 /* Rows deleted before and once more are in no output. */
@@ -145,7 +145,7 @@ static void rows_deleted_twice_are_gone(void **state)
         DELETE_IDS(op, &scene, FIRN_DELETES_BY_PARTITION, 2, 20, 21);
         check_carried(op, &scene, &job, 0, 0);
         assert_int_equal(job.report.rows, 45);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -166,20 +166,7 @@ static void a_group_without_output_needs_nothing(void **state)
     DELETE_IDS(op, &scene, FIRN_DELETES_BY_FILE, 4, 14);
     check_carried(op, &scene, &job, 0, 0);
     assert_int_equal(job.report.added_data_files_count, 0);
-    scene_end(&scene);
-}
-
-static void add_spec(struct firn_op *op, struct scene *scene)
-{
-    json_t *updates;
-    CHECK_OK(op, firn_json_parse(op,
-                                 FIRN_TEXT("[{\"action\": \"add-spec\", \"spec\": {\"spec-id\": 1, \"fields\": ["
-                                           "{\"source-id\": 1, \"field-id\": 1001, \"name\": \"b\","
-                                           " \"transform\": \"bucket[3]\"}]}},"
-                                           "{\"action\": \"set-default-spec\", \"spec-id\": 1}]"),
-                                 "updates", &updates));
-    CHECK_OK(op, firn_table_refresh(op, &scene->world.table));
-    CHECK_OK(op, firn_catalog_commit(op, &scene->world.table, firn_json_own(op->arena, json_array()), updates));
+    scene_end(op, &scene);
 }
 
 /* Rows of one input go to several partitions of another spec. */
@@ -192,12 +179,12 @@ static void rows_that_change_partitions_are_followed(void **state)
         scene_begin(op, &scene, version, NULL);
         add_files(op, &scene, 1, 6);
         DELETE_IDS(op, &scene, FIRN_DELETES_BY_FILE, 5, 6, 7);
-        add_spec(op, &scene);
+        add_bucket_spec(op, &scene);
         plan_scene(op, &scene, &job);
         DELETE_IDS(op, &scene, FIRN_DELETES_BY_FILE, 1, 2, 3, 4, 8, 9, 10, 31, 32, 33);
         check_carried(op, &scene, &job, 3, 10);
         assert_int_equal(job.report.added_data_files_count, 3);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -219,7 +206,7 @@ static void groups_with_several_outputs_are_followed(void **state)
     assert_true(job.report.added_data_files_count > 1);
     assert_int_equal(job.report.carried_delete_files_count, job.report.added_data_files_count);
     assert_int_equal(job.report.carried_rows_count, 8);
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 static void every_commit_of_partial_progress_carries(void **state)
@@ -237,7 +224,7 @@ static void every_commit_of_partial_progress_carries(void **state)
     check_carried(op, &scene, &job, 3, 5);
     assert_int_equal(job.report.commits, 3);
     check_settled(op, &scene.world, &job);
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 /* R1: the pinned number keeps an equality delete in force. */
@@ -249,10 +236,10 @@ static void equality_deletes_reach_the_outputs(void **state)
     scene_begin(op, &scene, 2, NULL);
     add_files(op, &scene, 1, 5);
     plan_scene(op, &scene, &job);
-    delete_by_equality(op, &scene, 1, (int64_t[]){ 2, 50 }, 2);
+    delete_by_equality(op, &scene, 1, (int64_t[]){ 2, 50 }, 2, false);
     check_carried(op, &scene, &job, 0, 0);
     assert_int_equal(count_deletes(op, &scene), 1);
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 /* Without a pinned number, or without carrying over, a delete costs the work done, not the run. */
@@ -279,7 +266,7 @@ static void what_cannot_be_carried_is_planned_anew(void **state)
         plan_scene(op, &scene, &job);
         int64_t ids[] = { 65, 66 };
         if (cases[i].by_equality)
-            delete_by_equality(op, &scene, 1, ids, 2);
+            delete_by_equality(op, &scene, 1, ids, 2, false);
         else
             delete_ids(op, &scene, ids, 2, FIRN_DELETES_BY_FILE);
         CHECK_OK(op, apply(op, &scene.world, &job));
@@ -292,7 +279,7 @@ static void what_cannot_be_carried_is_planned_anew(void **state)
         assert_int_equal(job.report.rows, 178);
         assert_int_equal(count_data_objects(op, &scene.world), 18 + 3 + 1); /* the deletes too */
         check_settled(op, &scene.world, &job);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -317,7 +304,7 @@ static void a_removed_input_is_planned_around(void **state)
         assert_int_equal(scan_current(op, &scene.world, scene.world.store).file_count, 2);
         assert_int_equal(count_data_objects(op, &scene.world), 12 + 2);
         check_settled(op, &scene.world, &job);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -395,7 +382,7 @@ static void races_lost_twice_carry_all(void **state)
         stop_interrupting(&scene, &interruption);
         assert_int_equal(interruption.done, 2);
         assert_int_equal(count_data_objects(op, &scene.world), 5 + 3 + 1 + 1);
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -420,7 +407,7 @@ static void planning_anew_ends(void **state)
     assert_int_equal(job.report.failed_commits, 1);
     check_rows(op, &scene, "after the run");
     assert_int_equal(count_data_objects(op, &scene.world), 8 + 4);
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 /* Nothing is removed after an unknown outcome: neither outputs nor what was carried over. */
@@ -442,7 +429,7 @@ static void an_unknown_outcome_leaves_everything(void **state)
         assert_int_equal(count_data_objects(op, &scene.world), 5 + 1 + 1 + 1);
         assert_int_equal(job.report.replanned_groups_count, 0);
         check_rows(op, &scene, "after the run");
-        scene_end(&scene);
+        scene_end(op, &scene);
     }
 }
 
@@ -466,7 +453,7 @@ static void a_map_that_takes_too_much_memory_is_done_without(void **state)
     check_rows(op, &scene, "after the run");
     assert_int_equal(job.report.replanned_groups_count, 1);
     assert_int_equal(job.report.carried_delete_files_count, 0);
-    scene_end(&scene);
+    scene_end(op, &scene);
 }
 
 int main(void)
