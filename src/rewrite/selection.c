@@ -5,6 +5,8 @@
 #include "base/math.h"
 #include "rewrite/row_map.h"
 
+#define DELETED_READ_MAX 256
+
 void firn_selection_init(struct firn_op *op, struct firn_selection *selection)
 {
     selection->lists = FIRN_NEW_ARRAY(op->arena, struct firn_row_list, (size_t)selection->output_count + 1);
@@ -86,32 +88,53 @@ static firn_status place_live(struct firn_op *op, struct firn_selection *selecti
     return FIRN_OK;
 }
 
-/* Rows from the head of `stretch` on that are all deleted, or that all are not. */
-static int64_t same_fate(const struct firn_positions *deleted, const struct stretch *stretch, bool *is_deleted)
+/* The deleted rows of a slice, one after the other; positions are those of the file. */
+struct deleted_rows {
+    const struct firn_positions *positions; /* NULL: none */
+    int64_t end;                            /* of what is looked at */
+    int64_t read[DELETED_READ_MAX];
+    size_t at, count; /* in `read` */
+};
+
+/* The first deleted row at or after `from`, or the end. `from` does not go back. */
+static int64_t next_deleted(struct deleted_rows *rows, int64_t from)
 {
-    int64_t first = stretch->slice->first_row + stretch->slice_row, end = first + stretch->count, next;
-    *is_deleted = false;
-    if (!deleted || !firn_positions_next(deleted, first, &next) || next >= end)
-        return stretch->count;
-    if (next > first)
-        return next - first;
-    *is_deleted = true;
-    for (int64_t gone = first + 1;; gone++)
-        if (gone == end || !firn_positions_next(deleted, gone, &next) || next != gone)
-            return gone - first;
+    for (;;) {
+        while (rows->at < rows->count && rows->read[rows->at] < from)
+            rows->at++;
+        if (rows->at < rows->count)
+            return FIRN_MIN(rows->read[rows->at], rows->end);
+        rows->at = 0;
+        rows->count = rows->positions ? firn_positions_read(rows->positions, from, rows->read, DELETED_READ_MAX) : 0;
+        if (rows->count == 0)
+            return rows->end;
+    }
 }
 
-static firn_status place_slice(struct firn_op *op, struct firn_selection *selection, struct stretch stretch)
+/* The first row at or after `from` that is not deleted, or the end. */
+static int64_t next_live(struct deleted_rows *rows, int64_t from)
 {
-    const struct firn_positions *deleted = stretch.slice->deleted_count > 0 ? stretch.slice->deleted : NULL;
-    for (int64_t left = stretch.count; left > 0;) {
-        bool is_deleted;
-        stretch.count = left;
-        stretch.count = same_fate(deleted, &stretch, &is_deleted);
-        FIRN_TRY(is_deleted ? leave_out(op, selection, &stretch) : place_live(op, selection, stretch));
-        stretch.slice_row += stretch.count;
-        stretch.row += stretch.count;
-        left -= stretch.count;
+    while (from < rows->end && next_deleted(rows, from) == from)
+        from++;
+    return from;
+}
+
+static firn_status place_slice(struct firn_op *op, struct firn_selection *selection, struct stretch all)
+{
+    int64_t first = all.slice->first_row + all.slice_row, end = first + all.count;
+    struct deleted_rows deleted;
+    deleted.positions = all.slice->deleted_count > 0 ? all.slice->deleted : NULL;
+    deleted.end = end;
+    deleted.at = deleted.count = 0;
+    for (int64_t at = first; at < end;) {
+        int64_t gone = next_deleted(&deleted, at), back = next_live(&deleted, gone);
+        struct stretch live = { all.slice, all.slice_row + at - first, all.row + at - first, gone - at };
+        struct stretch dead = { all.slice, all.slice_row + gone - first, all.row + gone - first, back - gone };
+        if (live.count > 0)
+            FIRN_TRY(place_live(op, selection, live));
+        if (dead.count > 0)
+            FIRN_TRY(leave_out(op, selection, &dead));
+        at = back;
     }
     return FIRN_OK;
 }

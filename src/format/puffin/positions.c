@@ -186,24 +186,39 @@ uint64_t firn_positions_count_range(const struct firn_positions *positions, int6
     return count;
 }
 
-bool firn_positions_next(const struct firn_positions *positions, int64_t from, int64_t *out)
+/* The positions of one part that are not below `from`; at most `max`. */
+static size_t read_part(const struct part *part, int64_t from, int64_t *out, size_t max)
 {
+    uint32_t lows[64];
+    size_t count = 0;
+    int64_t start = (int64_t)part->key << 32;
+    roaring_uint32_iterator_t iterator;
+    roaring_init_iterator(part->bitmap, &iterator);
+    if (from > start)
+        roaring_move_uint32_iterator_equalorlarger(&iterator, (uint32_t)(from - start));
+    while (count < max && iterator.has_value) {
+        uint32_t wanted = (uint32_t)FIRN_MIN(max - count, sizeof lows / sizeof *lows);
+        uint32_t got = roaring_read_uint32_iterator(&iterator, lows, wanted);
+        for (uint32_t i = 0; i < got; i++)
+            out[count++] = start | lows[i];
+    }
+    return count;
+}
+
+size_t firn_positions_read(const struct firn_positions *positions, int64_t from, int64_t *out, size_t max)
+{
+    size_t count = 0;
     from = FIRN_MAX(from, 0);
     if (from > FIRN_POSITION_MAX)
-        return false;
-    for (size_t i = lower_bound(positions, (uint32_t)(from >> 32)); i < positions->parts.count; i++) {
-        const struct part *part = &positions->parts.items[i];
-        int64_t start = (int64_t)part->key << 32;
-        roaring_uint32_iterator_t iterator;
-        roaring_init_iterator(part->bitmap, &iterator);
-        if (from > start)
-            roaring_move_uint32_iterator_equalorlarger(&iterator, (uint32_t)(from - start));
-        if (iterator.has_value) {
-            *out = start | iterator.current_value;
-            return true;
-        }
-    }
-    return false;
+        return 0;
+    for (size_t i = lower_bound(positions, (uint32_t)(from >> 32)); i < positions->parts.count && count < max; i++)
+        count += read_part(&positions->parts.items[i], from, out + count, max - count);
+    return count;
+}
+
+bool firn_positions_next(const struct firn_positions *positions, int64_t from, int64_t *out)
+{
+    return firn_positions_read(positions, from, out, 1) == 1;
 }
 
 /* The portable form: a count, then each bitmap behind its high half. */

@@ -28,6 +28,9 @@ size_t firn_positions_bytes(const struct firn_positions *positions);
 uint64_t firn_positions_count_range(const struct firn_positions *positions, int64_t from, int64_t to);
 /* The least position that is not below `from`; false when there is none. */
 bool firn_positions_next(const struct firn_positions *positions, int64_t from, int64_t *out);
+/* The least `max` positions that are not below `from`, ascending; gives how many there were. To walk a set, this is a
+ * lot faster than one after the other. */
+size_t firn_positions_read(const struct firn_positions *positions, int64_t from, int64_t *out, size_t max);
 
 /* The portable serialised form. Every container is checked before the library sees it; all of `bytes` must be used.
  * CORRUPT otherwise. Bitmaps of missing high halves may be there, empty, or left out. */
