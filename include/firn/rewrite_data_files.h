@@ -24,9 +24,14 @@ struct firn_rewrite_data_files_args {
 /* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...}, "where",
  * "ruled_out_by_where" (files; null: not counted), "groups": [{"group", "partition" (of the output spec only),
  * "spec_id", "output_spec_id", "input_bytes", "input_files", "expected_output_files", "files": [{"path", "bytes",
- * "records", "reason"}], "outputs":
- * [{"input_bytes", "pieces": [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition",
- * "reason"}], "estimate": {"bytes_read", "bytes_written", "requests", "seconds"}}. */
+ * "records", "reason"}], "deletes": [{"kind", "path", "sequence_number", "bytes", "records", "data_files" (of the
+ * group), "data_files_of_table", "rows_max", "is_exact"}], "deletes_total": {"files", "bytes", "opened_per_scan",
+ * "bytes_per_scan", "rows_min", "rows_max"}, "outputs": [{"input_bytes" (less what is known to be deleted), "pieces":
+ * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}], "estimate":
+ * {"bytes_read", "bytes_written", "requests", "seconds"}}.
+ *
+ * "rows_max" of a delete file is the number of the group's rows that it deletes, exactly or at most; a scan opens the
+ * delete files of every data file it reads. */
 struct firn_rewrite_plan;
 
 /* Decides; reads metadata only. USAGE for bad arguments (all unknown option keys in one error), NOT_FOUND for an

@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
     { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
       "Proof before the commit: counts and footers, or also a fingerprint of every column" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
-      "Print the plan with a reason for every file, and change nothing" },
+      "Print the plan with a reason for every file and what its deletes cost, and change nothing" },
     { 0 },
 };
 
@@ -83,6 +83,55 @@ static void print_files(struct firn_op *op, struct cli *cli, const json_t *files
     }
 }
 
+static struct firn_text rows_text(struct firn_arena *arena, int64_t min, int64_t max)
+{
+    struct firn_text low = cli_count_text(arena, min), high = cli_count_text(arena, max);
+    if (min == max)
+        return high;
+    return min > 0 ? firn_text_format(arena, "%.*s to %.*s", FIRN_FMT(low), FIRN_FMT(high))
+                   : firn_text_format(arena, "up to %.*s", FIRN_FMT(high));
+}
+
+static void print_delete(struct firn_op *op, struct cli *cli, const json_t *del)
+{
+    int64_t rows = member_i64(del, "rows_max");
+    bool is_exact = json_is_true(json_object_get(del, "is_exact"));
+    fprintf(cli->out, "  %.*s %.*s, sequence number %" PRId64 ", %.*s, for %.*s data files: %.*s rows\n",
+            FIRN_FMT(member_text(del, "kind")), FIRN_FMT(member_text(del, "path")), member_i64(del, "sequence_number"),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(del, "bytes"))),
+            FIRN_FMT(cli_count_text(op->arena, member_i64(del, "data_files"))),
+            FIRN_FMT(rows_text(op->arena, is_exact ? rows : 0, rows)));
+}
+
+/* The dearest delete files of a group one by one, the others as a sum. */
+static void print_deletes(struct firn_op *op, struct cli *cli, const json_t *group)
+{
+    enum { SHOWN_MAX = 10 };
+    const json_t *total = json_object_get(group, "deletes_total"), *del;
+    int64_t file_count = member_i64(total, "files"), more_bytes = 0;
+    size_t index;
+    if (file_count == 0)
+        return;
+    fprintf(cli->out,
+            "deletes of group %" PRId64 ": %.*s files of %.*s delete %.*s rows; a scan opens %.*s of them and reads "
+            "%.*s\n",
+            member_i64(group, "group"), FIRN_FMT(cli_count_text(op->arena, file_count)),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(total, "bytes"))),
+            FIRN_FMT(rows_text(op->arena, member_i64(total, "rows_min"), member_i64(total, "rows_max"))),
+            FIRN_FMT(cli_count_text(op->arena, member_i64(total, "opened_per_scan"))),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(total, "bytes_per_scan"))));
+    json_array_foreach(json_object_get(group, "deletes"), index, del)
+    {
+        if (index < SHOWN_MAX)
+            print_delete(op, cli, del);
+        else
+            more_bytes += member_i64(del, "bytes");
+    }
+    if (file_count > SHOWN_MAX)
+        fprintf(cli->out, "  and %.*s more of %.*s\n", FIRN_FMT(cli_count_text(op->arena, file_count - SHOWN_MAX)),
+                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)more_bytes)));
+}
+
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan)
 {
     const json_t *json = firn_rewrite_plan_json(op, plan), *group;
@@ -99,6 +148,7 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(estimate, "bytes_read"))),
                 member_i64(estimate, "requests"),
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(estimate, "bytes_written"))));
+    json_array_foreach(json_object_get(json, "groups"), index, group) print_deletes(op, cli, group);
     json_array_foreach(json_object_get(json, "groups"), index, group)
         print_files(op, cli, json_object_get(group, "files"), "rewrite");
     print_files(op, cli, json_object_get(json, "skipped"), "leave  ");
@@ -121,6 +171,9 @@ static json_t *report_json(const struct firn_rewrite_data_files_report *report)
         { "added_bytes_count", report->added_bytes_count },
         { "left_alone_files_count", report->left_alone_files_count },
         { "rows", report->rows },
+        { "deleted_rows_count", report->deleted_rows_count },
+        { "kept_delete_files_count", report->kept_delete_files_count },
+        { "kept_for_data_files_count", report->kept_for_data_files_count },
         { "commits", report->commits },
         { "failed_commits", report->failed_commits },
         { "replanned_groups_count", report->replanned_groups_count },
@@ -169,6 +222,14 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
     if (report->replanned_groups_count > 0)
         fprintf(cli->out, "%.*s file groups were lost to commits of others and planned anew\n",
                 FIRN_FMT(cli_count_text(arena, report->replanned_groups_count)));
+    if (report->deleted_rows_count > 0 || report->removed_delete_files_count > 0)
+        fprintf(cli->out, "%.*s deleted rows were left out; %.*s delete files were removed\n",
+                FIRN_FMT(cli_count_text(arena, report->deleted_rows_count)),
+                FIRN_FMT(cli_count_text(arena, report->removed_delete_files_count)));
+    if (report->kept_delete_files_count > 0)
+        fprintf(cli->out, "%.*s delete files stay: they still apply to %.*s data files that were not rewritten\n",
+                FIRN_FMT(cli_count_text(arena, report->kept_delete_files_count)),
+                FIRN_FMT(cli_count_text(arena, report->kept_for_data_files_count)));
     if (report->carried_delete_files_count > 0)
         fprintf(cli->out, "%.*s rows that others deleted meanwhile stay deleted, by %.*s new delete files\n",
                 FIRN_FMT(cli_count_text(arena, report->carried_rows_count)),
@@ -218,11 +279,14 @@ const struct cli_command cmd_rewrite_data_files = {
     .name = "rewrite-data-files",
     .summary = "Compact small data files (Spark's rewrite_data_files)",
     .description =
-        "Rewrites data files that are too small or too large into files of the target size and commits them as one "
-        "'replace' snapshot: rows stay the same, old snapshots stay readable. Options and their defaults are those of "
-        "Spark's procedure.\n\nBefore the commit the rows read and written are counted against each other for every "
-        "group and each output's footer is read back. Files with delete files attached, and ORC and Avro files, are "
-        "left where they are and reported.",
+        "Rewrites data files that are too small or too large, or that many deletes apply to, into files of the target "
+        "size and commits them as one 'replace' snapshot: rows stay the same, old snapshots stay readable. Options and "
+        "their defaults are those of Spark's procedure.\n\nDeletes of every kind are applied: the new files hold the "
+        "live rows only. A delete file leaves the table with the last data file that it applies to; the report says "
+        "which still apply to data files that were not rewritten. remove-dangling-deletes=true also removes those that "
+        "applied to nothing before.\n\nBefore the commit the rows read, deleted and written are counted against each "
+        "other for every group and each output's footer is read back. ORC and Avro data files, and files with deletes "
+        "in a format that firn does not read, are left where they are and reported.",
     .examples =
         "  firn rewrite-data-files db.txn\n"
         "  firn rewrite-data-files db.txn --where \"created_at >= date '2026-07-01'\" --dry-run\n"

@@ -11,8 +11,8 @@
 #define RANGE_FETCH_BYTES           (INT64_C(64) << 20)
 #define BYTES_PER_SECOND_AND_THREAD (INT64_C(40) << 20)
 
-static struct firn_text qualification(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
-                                      const struct firn_data_file *file)
+static struct firn_text size_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                    const struct firn_data_file *file)
 {
     const struct firn_rewrite_options *options = &plan->options;
     if (options->rewrite_all)
@@ -23,8 +23,21 @@ static struct firn_text qualification(struct firn_arena *arena, const struct fir
     if (file->file_bytes > options->sizes.bytes_max)
         return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, file->file_bytes,
                                 options->sizes.bytes_max);
-    return firn_text_format(arena, "over delete-file-threshold %" PRId64 " or delete-ratio-threshold %g",
-                            options->delete_file_threshold, options->delete_ratio_threshold);
+    return firn_text_format(arena,
+                            "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
+                            "%" PRId64,
+                            file->file_bytes, options->sizes.bytes_min, options->sizes.bytes_max);
+}
+
+/* What speaks for a file by itself, and against it. */
+static struct firn_text qualification(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                      const struct firn_planned_file *file)
+{
+    struct firn_text by_deletes = firn_rewrite_delete_reason(arena, plan, file);
+    if (file->is_over_threshold && !plan->options.rewrite_all)
+        return by_deletes;
+    struct firn_text by_size = size_reason(arena, plan, &file->scan->entry->file);
+    return by_deletes.len ? firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(by_size), FIRN_FMT(by_deletes)) : by_size;
 }
 
 static struct firn_text group_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
@@ -49,7 +62,7 @@ static struct firn_text group_reason(struct firn_arena *arena, const struct firn
     case FIRN_GROUP_SETTLED:
         return firn_text_format(arena,
                                 "left: an earlier run with these settings wrote or left it, and none of the %u such "
-                                "files of its partition is newer",
+                                "files of its partition is newer or has newer deletes",
                                 group->file_count);
     case FIRN_GROUP_OVER_CAP:
         return firn_text_format(arena, "left for a later run: max-files-to-rewrite is %" PRId64, options->files_max);
@@ -79,13 +92,9 @@ static struct firn_text left_alone_reason(struct firn_arena *arena, const struct
 struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                           const struct firn_planned_file *file)
 {
-    const struct firn_data_file *data = &file->scan->entry->file;
+    struct firn_text first = qualification(arena, plan, file);
     if (file->verdict == FIRN_VERDICT_SIZE_FINE)
-        return firn_text_format(arena,
-                                "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
-                                "%" PRId64,
-                                data->file_bytes, plan->options.sizes.bytes_min, plan->options.sizes.bytes_max);
-    struct firn_text first = qualification(arena, plan, data);
+        return first;
     struct firn_text second;
     if (file->group != FIRN_NO_GROUP) {
         second = group_reason(arena, plan, &plan->packed[file->group]);
@@ -134,7 +143,8 @@ static json_t *outputs_json(const struct firn_planned_group *group)
     return outputs;
 }
 
-static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index)
+static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index,
+                          const struct firn_group_deletes *deletes)
 {
     const struct firn_planned_group *group = plan->groups[index];
     const struct firn_data_file *first = &plan->files[group->files[0]].scan->entry->file;
@@ -151,6 +161,8 @@ static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_pl
     firn_json_set_i64(json, "input_files", group->file_count);
     firn_json_set_i64(json, "expected_output_files", group->output_count);
     firn_json_set(json, "files", files);
+    firn_json_set(json, "deletes", firn_group_deletes_json(arena, plan, deletes));
+    firn_json_set(json, "deletes_total", firn_group_deletes_total_json(deletes));
     firn_json_set(json, "outputs", outputs_json(group));
     return json;
 }
@@ -174,24 +186,27 @@ static json_t *skipped_json(struct firn_arena *arena, const struct firn_rewrite_
     return skipped;
 }
 
-static json_t *estimate_json(const struct firn_rewrite_plan *plan)
+/* A delete file is read once for its group, however many data files it applies to. */
+static json_t *estimate_json(const struct firn_rewrite_plan *plan, const struct firn_group_deletes *deletes)
 {
-    int64_t bytes = 0, requests = 0;
+    int64_t bytes_read = 0, bytes_written = 0, requests = 0;
     for (uint32_t i = 0; i < plan->group_count; i++) {
         const struct firn_planned_group *group = plan->groups[i];
-        bytes += group->bytes;
-        requests += group->output_count;
+        bytes_read += group->bytes + deletes[i].bytes;
+        requests += group->output_count + deletes[i].uses.count;
+        for (uint32_t j = 0; j < group->bin_count; j++)
+            bytes_written += group->bin_bytes[j];
         for (uint32_t j = 0; j < group->file_count; j++) {
             int64_t file_bytes = plan->files[group->files[j]].scan->entry->file.file_bytes;
             requests += file_bytes <= WHOLE_FETCH_BYTES_MAX ? 1 : 2 + file_bytes / RANGE_FETCH_BYTES;
         }
     }
     json_t *json = json_object();
-    firn_json_set_i64(json, "bytes_read", bytes);
-    firn_json_set_i64(json, "bytes_written", bytes);
+    firn_json_set_i64(json, "bytes_read", bytes_read);
+    firn_json_set_i64(json, "bytes_written", bytes_written);
     firn_json_set_i64(json, "requests", requests);
-    firn_json_set(json, "seconds",
-                  json_real((double)bytes / (double)(BYTES_PER_SECOND_AND_THREAD * FIRN_MAX(plan->thread_count, 1u))));
+    double rate = (double)BYTES_PER_SECOND_AND_THREAD * FIRN_MAX(plan->thread_count, 1u);
+    firn_json_set(json, "seconds", json_real((double)bytes_read / rate));
     return json;
 }
 
@@ -207,9 +222,12 @@ static void set_where(json_t *json, const struct firn_rewrite_plan *plan)
 
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan)
 {
+    struct firn_group_deletes *deletes = FIRN_NEW_ARRAY(op->arena, struct firn_group_deletes, plan->group_count);
     json_t *groups = json_array();
-    for (uint32_t i = 0; i < plan->group_count; i++)
-        json_array_append_new(groups, group_json(op->arena, plan, i));
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        firn_rewrite_group_deletes(op->arena, plan, plan->groups[i], &deletes[i]);
+        json_array_append_new(groups, group_json(op->arena, plan, i, &deletes[i]));
+    }
     json_t *json = json_object();
     firn_json_set_text(json, "table", plan->table_name);
     firn_json_set(json, "snapshot_id",
@@ -221,7 +239,7 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
     set_where(json, plan);
     firn_json_set(json, "groups", groups);
     firn_json_set(json, "skipped", skipped_json(op->arena, plan));
-    firn_json_set(json, "estimate", estimate_json(plan));
+    firn_json_set(json, "estimate", estimate_json(plan, deletes));
     return firn_json_own(op->arena, json);
 }
 

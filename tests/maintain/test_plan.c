@@ -432,6 +432,99 @@ static void every_file_has_a_reason(void **state)
     }
 }
 
+static int64_t member(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* What a plan says of deletes: each delete file once, what it may delete, and what it costs a scan. */
+static void deletes_are_explained(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_property options[] = { { FIRN_TEXT_INIT("delete-file-threshold"), FIRN_TEXT_INIT("2") } };
+    struct sim_table table = { 0 };
+    for (int i = 0; i < 3; i++)
+        FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+    FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 500 M, .records = 100, .own_deleted_rows = 40 }));
+    FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 500 M, .records = 5, .snapshot_id = 2 }));
+    FIRN_PUSH(op->arena, &table.files, ((struct sim_file){ .bytes = 500 M, .records = 50, .snapshot_id = 3 }));
+    FIRN_PUSH(op->arena, &table.deletes, ((struct sim_delete){ .snapshot_id = 2 }));
+    FIRN_PUSH(op->arena, &table.deletes, ((struct sim_delete){ .snapshot_id = 2, .is_equality = true }));
+    FIRN_PUSH(op->arena, &table.deletes, ((struct sim_delete){ .snapshot_id = 3, .is_equality = true }));
+    FIRN_PUSH(op->arena, &table.deletes, ((struct sim_delete){ .snapshot_id = 3, .part = 1 }));
+    json_t *json = firn_rewrite_plan_json(op, sim_plan(op, &table, options, 1)), *del;
+    const json_t *group = json_array_get(json_object_get(json, "groups"), 0);
+    assert_int_equal(json_array_size(json_object_get(json, "groups")), 1);
+    assert_int_equal(member(group, "input_files"), 2);
+
+    /* The first: its vector, both equality deletes. The second: the position deletes and the later equality deletes. */
+    static const struct {
+        const char *kind;
+        int64_t number, bytes, data_files, rows_max;
+        bool is_exact;
+    } wanted[] = {
+        { "equality deletes", 3, 1000, 2, 105, false },
+        { "position deletes", 2, 1000, 1, 5, false },
+        { "equality deletes", 2, 1000, 1, 100, false },
+        { "deletion vector", 1, 44, 1, 40, true },
+    };
+    size_t at;
+    assert_int_equal(json_array_size(json_object_get(group, "deletes")), FIRN_COUNT_OF(wanted));
+    json_array_foreach(json_object_get(group, "deletes"), at, del)
+    {
+        assert_string_equal(json_string_value(json_object_get(del, "kind")), wanted[at].kind);
+        assert_int_equal(member(del, "sequence_number"), wanted[at].number);
+        assert_int_equal(member(del, "bytes"), wanted[at].bytes);
+        assert_int_equal(member(del, "data_files"), wanted[at].data_files);
+        assert_int_equal(member(del, "data_files_of_table"), wanted[at].data_files);
+        assert_int_equal(member(del, "rows_max"), wanted[at].rows_max);
+        assert_int_equal(json_is_true(json_object_get(del, "is_exact")), wanted[at].is_exact);
+    }
+    const json_t *total = json_object_get(group, "deletes_total");
+    assert_int_equal(member(total, "files"), 4);
+    assert_int_equal(member(total, "bytes"), 3044);
+    assert_int_equal(member(total, "opened_per_scan"), 5);
+    assert_int_equal(member(total, "bytes_per_scan"), 4044);
+    assert_int_equal(member(total, "rows_min"), 40);
+    assert_int_equal(member(total, "rows_max"), 105);
+    const json_t *file = json_array_get(json_object_get(group, "files"), 0);
+    const char *reason = json_string_value(json_object_get(file, "reason"));
+    CHECK(strstr(reason, "3 delete files apply to it, delete-file-threshold is 2"), "%s", reason);
+}
+
+static void reasons_speak_of_deletes(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        struct sim_file file;
+        struct sim_delete del;
+        const char *says;
+    } cases[] = {
+        { { .bytes = 500 M, .records = 100, .own_deleted_rows = 40 },
+          { .snapshot_id = 2, .part = 1 },
+          "40 of its 100 rows are deleted, delete-ratio-threshold is 0.3; chosen" },
+        { { .bytes = 500 M, .records = 100, .own_deleted_rows = 4 },
+          { .snapshot_id = 2, .is_equality = true },
+          "2 delete files apply to it and delete at least 4 of its 100 rows, too few for the thresholds" },
+        { { .bytes = 1 M, .records = 100 },
+          { .snapshot_id = 2 },
+          "below min-file-size-bytes 402653184; 1 delete files apply to it" },
+        { { .bytes = 1 M, .records = 100 },
+          { .snapshot_id = 2, .format = FIRN_FILE_ORC },
+          "left alone: a delete file applies to it that firn cannot read" },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct sim_table table = { 0 };
+        for (int j = 0; j < 3; j++)
+            FIRN_PUSH(op->arena, &table.snapshots, ((struct sim_snapshot){ 0 }));
+        FIRN_PUSH(op->arena, &table.files, cases[i].file);
+        FIRN_PUSH(op->arena, &table.deletes, cases[i].del);
+        const struct firn_rewrite_plan *plan = sim_plan(op, &table, NULL, 0);
+        struct firn_text reason = firn_rewrite_plan_reason(op->arena, plan, &plan->files[0]);
+        CHECK(strstr(reason.data, cases[i].says), "case %zu: %s", i, reason.data);
+    }
+}
+
 /* The pieces of a group's bins cover each input once, from its first byte to its last (R2). */
 static void check_cover(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
@@ -523,11 +616,10 @@ static void absurd_cuts_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(defaults_are_the_references),     TEST(options_are_checked),
-        TEST(output_sizes_are_the_references), TEST(files_are_chosen_as_the_rules_say),
-        TEST(every_file_has_a_reason),         TEST(pieces_cover_their_files),
-        TEST(bins_close_heaviest_first),       TEST(adjacent_pieces_become_one),
-        TEST(absurd_cuts_are_refused),
+        TEST(defaults_are_the_references),       TEST(options_are_checked),      TEST(output_sizes_are_the_references),
+        TEST(files_are_chosen_as_the_rules_say), TEST(every_file_has_a_reason),  TEST(deletes_are_explained),
+        TEST(reasons_speak_of_deletes),          TEST(pieces_cover_their_files), TEST(bins_close_heaviest_first),
+        TEST(adjacent_pieces_become_one),        TEST(absurd_cuts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
