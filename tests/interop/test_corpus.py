@@ -1,4 +1,4 @@
-"""Real tables of other engines: each loads, each without deletes compacts to the same rows.
+"""Real tables of other engines: each loads, each compacts to the same rows, with its deletes applied.
 
 The rows wanted are those of the corpus's EXPECTED.json: sums of DuckDB hashes over each column and over whole rows, taken from the
 files as they were. Here they are taken from the files firn wrote.
@@ -10,7 +10,7 @@ import shutil
 import pyarrow.parquet
 import pytest
 
-from firn import FAILED, OK, ROOT, Firn
+from firn import CORRUPT, FAILED, OK, ROOT, Firn
 from iceberg_files import DATA, Relocation, live_files, read_metadata
 from lake import Lake
 
@@ -149,7 +149,7 @@ def check_rows(duck, files, expected):
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
-def test_tables_without_deletes_compact(corpus_lake, corpus_firn, duck, folder, name):
+def test_tables_compact(corpus_lake, corpus_firn, duck, folder, name):
     expected = TABLES[name]
     copy = os.path.join(folder, "corpus", name)
     shutil.copytree(os.path.join(CORPUS, "iceberg", name), copy)
@@ -160,46 +160,37 @@ def test_tables_without_deletes_compact(corpus_lake, corpus_firn, duck, folder, 
     table = CorpusTable(name, expected, copy)
     register(corpus_lake, name, table.metadata_file)
     before = read_metadata(table.metadata_file)
-    files_before = live_files(before, table.where)
-    parquet = {file["path"] for file in files_before if file["file_format"].upper() == "PARQUET" and file["content"] == DATA}
+    data_before = [file for file in live_files(before, table.where) if file["content"] == DATA]
+    parquet = {file["path"] for file in data_before if file["file_format"].upper() == "PARQUET"}
 
-    status = (OK, FAILED) if table.delete_files() or expected.get("expect") == "error" else OK
+    status = CORRUPT if expected.get("expect") == "error" else OK
     run = corpus_firn("--quiet", "--output", "json", *table.arguments, "rewrite-data-files", f"lake.corpus.{name}", "--option",
-                      "rewrite-all=true", "--verify", "full", status=status)
+                      "rewrite-all=true", "--option", "remove-dangling-deletes=true", "--verify", "full", status=status)
     after = current_metadata(corpus_lake, name, table)
-    files = live_files(after, table.where)
-
-    if table.delete_files():
-        check_deletes_respected(duck, table, run, files_before, files)
+    if status != OK:
+        assert after["current-snapshot-id"] == before["current-snapshot-id"]
         return
+    files = [file for file in live_files(after, table.where) if file["content"] == DATA]
+    deletes = [file for file in live_files(after, table.where) if file["content"] != DATA]
     report = run.json
     # A file with key metadata is taken for an encrypted one.
-    rewritten = {file["path"] for file in files_before if file["path"] in parquet and not file.get("key_metadata")}
+    rewritten = {file["path"] for file in data_before if file["path"] in parquet and not file.get("key_metadata")}
     assert report["rewritten_data_files_count"] == len(rewritten)
-    assert report["left_alone_files_count"] == len(files_before) - len(rewritten)
-    left = {file["path"] for file in files_before} - rewritten
+    assert report["left_alone_files_count"] == len(data_before) - len(rewritten)
+    left = {file["path"] for file in data_before} - rewritten
     assert left <= {file["path"] for file in files}, "a file that firn does not rewrite went away"
     written = [file["path"] for file in files if file["path"] not in left]
     assert not rewritten & set(written)
+    assert report["removed_delete_files_count"] == table.delete_files() - len(deletes)
+    if not rewritten or left:
+        return
+    assert not deletes, "a delete file is left that applies to nothing"
     assert sum(file["record_count"] for file in files) == (expected["live_rows"] or 0)
-    if left or not written:
+    if not written:
         return
     names = [name for name in column_names(after) if name not in (expected.get("columns_not_digested") or [])]
     assert names == [column["name"] for column in expected["columns"]]
     check_rows(duck, written, expected)
-
-
-def check_deletes_respected(duck, table, run, files_before, files):
-    """Files with deletes attached stay as they are, and so do the delete files, but for those that no file needs any more."""
-    old = {file["path"] for file in files_before if file["content"] == DATA}
-    deletes = {file["path"] for file in files_before if file["content"] != DATA}
-    left = old & {file["path"] for file in files}
-    kept = deletes & {file["path"] for file in files}
-    if kept != deletes:
-        assert not left, "a delete file went away while old data files are there"
-        check_rows(duck, [file["path"] for file in files if file["content"] == DATA], table.expected)
-    if run.status == OK:
-        assert run.json["left_alone_files_count"] == len(left)
 
 
 REFUSED = sorted(name for name, entry in EXPECTED["parquet"].items() if entry.get("expect") == "refuse")
