@@ -19,7 +19,8 @@ struct firn_table_version {
 };
 
 struct firn_catalog_kind {
-    const char *type; /* "sql", "hadoop" */
+    const char *type;  /* "sql", "hadoop" */
+    bool is_by_folder; /* a table lies where its metadata lies, and the folder is the name */
     firn_status (*open)(struct firn_op *op, struct firn_catalog *catalog);
     void (*close)(struct firn_catalog *catalog);
     /* The current metadata location of a table; NOT_FOUND. */

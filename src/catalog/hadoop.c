@@ -380,6 +380,8 @@ static firn_status hadoop_list(struct firn_op *op, struct firn_catalog *catalog,
 {
     const struct hadoop_state *state = catalog->state;
     struct table_listing listing = { .warehouse = state->warehouse };
+    if (state->table.len > 0)
+        return visit(op, context, state->table); /* the one there is */
     while (listing.warehouse.len > 1 && listing.warehouse.data[listing.warehouse.len - 1] == '/')
         listing.warehouse.len--;
     firn_map_init(&listing.seen, op->arena);
@@ -402,6 +404,7 @@ static firn_status hadoop_create_namespace(struct firn_op *op, struct firn_catal
 
 const struct firn_catalog_kind firn_hadoop_kind = {
     .type = "hadoop",
+    .is_by_folder = true,
     .open = hadoop_open,
     .locate = hadoop_locate,
     .swap = hadoop_swap,

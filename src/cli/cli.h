@@ -11,6 +11,7 @@
  * completion. `offset` is where the value goes in the command's argument struct. */
 enum cli_kind {
     CLI_POSITIONAL, /* struct firn_text; taken in order */
+    CLI_WORDS,      /* struct cli_words; the positional that takes all that are left */
     CLI_TEXT,       /* struct firn_text */
     CLI_CHOICE,     /* struct firn_text, one of `choices` */
     CLI_FLAG,       /* bool */
@@ -29,6 +30,18 @@ struct cli_option {
     int64_t min, max;     /* CLI_NUMBER, CLI_BYTES */
     bool required;
     const char *help;
+};
+
+/* Whether it has no dashes. */
+static inline bool cli_is_positional(const struct cli_option *option)
+{
+    return option->kind == CLI_POSITIONAL || option->kind == CLI_WORDS;
+}
+
+struct cli_words {
+    struct firn_text *items;
+    size_t count;
+    size_t capacity;
 };
 
 struct cli_pairs {
@@ -125,6 +138,7 @@ FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
 struct firn_progress;
 struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const char *what);
 
-extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_help;
+extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
+    cmd_undelete, cmd_help;
 
 #endif

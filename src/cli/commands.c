@@ -28,5 +28,12 @@ const struct cli_option cli_global_options[] = {
 };
 
 const struct cli_command *const cli_commands[] = {
-    &cmd_rewrite_data_files, &cmd_describe, &cmd_inspect, &cmd_demo, &cmd_help, NULL,
+    &cmd_rewrite_data_files,
+    &cmd_remove_orphan_files,
+    &cmd_undelete,
+    &cmd_describe,
+    &cmd_inspect,
+    &cmd_demo,
+    &cmd_help,
+    NULL,
 };

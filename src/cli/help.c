@@ -35,10 +35,10 @@ static void print_wrapped(FILE *out, const char *text, int at, int indent)
 static void print_option(FILE *out, const struct cli_option *option)
 {
     char left[128], about[1024];
-    int len = snprintf(left, sizeof left, option->kind == CLI_POSITIONAL ? "  %s%s%s" : "  --%s%s%s",
-                       option->kind == CLI_POSITIONAL ? option->value : option->name,
-                       option->kind == CLI_FLAG || option->kind == CLI_POSITIONAL ? "" : " ",
-                       option->kind == CLI_FLAG || option->kind == CLI_POSITIONAL ? "" : option->value);
+    bool is_bare = option->kind == CLI_FLAG || cli_is_positional(option);
+    int len = snprintf(left, sizeof left, cli_is_positional(option) ? "  %s%s%s" : "  --%s%s%s",
+                       cli_is_positional(option) ? option->value : option->name, is_bare ? "" : " ",
+                       is_bare ? "" : option->value);
     snprintf(about, sizeof about, "%s%s%s%s%s", option->help, option->choices ? ": " : "",
              option->choices ? option->choices : "", option->fallback ? "; default " : "",
              option->fallback ? option->fallback : "");
@@ -52,7 +52,7 @@ static void print_usage(FILE *out, const struct cli_command *command)
 {
     fprintf(out, "usage: firn %s", command->name);
     for (const struct cli_option *option = command->options; option->name; option++)
-        if (option->kind == CLI_POSITIONAL)
+        if (cli_is_positional(option))
             fprintf(out, option->required ? " %s" : " [%s]", option->value);
     fputs(" [options]\n", out);
 }
@@ -120,7 +120,7 @@ static void print_roff(FILE *out, const char *text)
 
 static void print_man_option(FILE *out, const struct cli_option *option)
 {
-    if (option->kind == CLI_POSITIONAL)
+    if (cli_is_positional(option))
         fprintf(out, ".TP\n\\fI%s\\fR\n", option->value);
     else {
         fputs(".TP\n\\fB\\-\\-", out);
@@ -182,7 +182,7 @@ void cli_print_man(FILE *out)
 static void print_words(FILE *out, const struct cli_option *options)
 {
     for (const struct cli_option *option = options; option->name; option++)
-        if (option->kind != CLI_POSITIONAL)
+        if (!cli_is_positional(option))
             fprintf(out, " --%s", option->name);
 }
 

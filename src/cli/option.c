@@ -23,7 +23,7 @@ static bool same_name(const char *name, struct firn_text given)
 static const struct cli_option *find_option(const struct cli_option *options, struct firn_text name)
 {
     for (const struct cli_option *option = options; option && option->name; option++)
-        if (option->kind != CLI_POSITIONAL && same_name(option->name, name))
+        if (!cli_is_positional(option) && same_name(option->name, name))
             return option;
     return NULL;
 }
@@ -70,7 +70,7 @@ static firn_status unknown_option(struct firn_op *op, const struct cli *cli, str
     for (const struct cli_option *o = cli_global_options; o->name; o++)
         consider(o->name, name, &best, &best_distance);
     for (const struct cli_option *o = cli->command ? cli->command->options : NULL; o && o->name; o++)
-        if (o->kind != CLI_POSITIONAL)
+        if (!cli_is_positional(o))
             consider(o->name, name, &best, &best_distance);
     if (best)
         return firn_hint(op, status, "did you mean --%s?", best);
@@ -164,6 +164,9 @@ static firn_status set_option(struct firn_op *op, struct cli *cli, const struct 
     case CLI_TEXT:
         memcpy(at, &value, sizeof value);
         return FIRN_OK;
+    case CLI_WORDS:
+        FIRN_PUSH(&cli->arena, (struct cli_words *)(void *)at, value);
+        return FIRN_OK;
     case CLI_CHOICE:
         if (!is_choice(option->choices, value))
             return firn_fail(op, FIRN_USAGE, "--%s: '%.*s' is not one of %s", option->name, FIRN_FMT(value),
@@ -229,7 +232,7 @@ static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, ch
 static const struct cli_option *positional_at(const struct cli_command *command, size_t index)
 {
     for (const struct cli_option *option = command->options; option->name; option++)
-        if (option->kind == CLI_POSITIONAL && index-- == 0)
+        if (option->kind == CLI_WORDS || (option->kind == CLI_POSITIONAL && index-- == 0))
             return option;
     return NULL;
 }
@@ -254,7 +257,7 @@ static firn_status check_required(struct firn_op *op, const struct cli *cli, siz
     size_t seen = 0;
     for (const struct cli_option *option = cli->command->options; option->name; option++) {
         struct firn_text value;
-        if (option->kind == CLI_POSITIONAL) {
+        if (cli_is_positional(option)) {
             if (seen++ < positionals || !option->required)
                 continue;
             firn_status status = firn_fail(op, FIRN_USAGE, "%s: %s is missing", cli->command->name, option->value);

@@ -26,7 +26,7 @@ struct firn_removal {
     struct firn_arena arena; /* holds the removal itself */
 };
 
-static firn_status check_gc_enabled(struct firn_op *op, const struct firn_table *table)
+firn_status firn_removal_check_gc(struct firn_op *op, const struct firn_table *table)
 {
     if (firn_property_bool(table->metadata, "gc.enabled", true))
         return FIRN_OK;
@@ -39,7 +39,7 @@ firn_status firn_removal_open(struct firn_op *op, struct firn_table *table, cons
                               struct firn_removal **out)
 {
     struct firn_arena arena;
-    FIRN_TRY(check_gc_enabled(op, table)); /* (2) */
+    FIRN_TRY(firn_removal_check_gc(op, table)); /* (2) */
     firn_arena_init(&arena);
     struct firn_removal *removal = FIRN_NEW(&arena, struct firn_removal);
     *removal = (struct firn_removal){ .table = table, .config = *config, .budget = op->budget, .arena = arena };
@@ -297,23 +297,21 @@ static firn_status delete_batch(struct firn_op *op, void *context, size_t index)
     return FIRN_OK;
 }
 
-static firn_status delete_files(struct firn_op *op, const struct firn_removal *removal,
+firn_status firn_removal_delete(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
                                 struct firn_removal_file **files, size_t count,
                                 const struct firn_removal_options *options)
 {
-    uint32_t width = options->concurrent_max ? options->concurrent_max : firn_pool_thread_count(removal->config.pool);
+    uint32_t width = options->concurrent_max ? options->concurrent_max : firn_pool_thread_count(pool);
     size_t share = (count + width - 1) / width;
     struct deleting run = {
-        .store = removal->table->store,
+        .store = store,
         .files = files,
         .count = count,
         .batch = FIRN_MAX(1, FIRN_MIN(share, FIRN_STORE_DELETE_MAX)),
         .progress = options->progress,
     };
-    if (options->progress)
-        atomic_store(&options->progress->files_total, count);
     size_t batch_count = (count + run.batch - 1) / run.batch;
-    return firn_pool_run(op, removal->config.pool, batch_count, width, delete_batch, &run);
+    return firn_pool_run(op, pool, batch_count, width, delete_batch, &run);
 }
 
 static size_t collect_going(struct firn_op *op, struct firn_removal *removal, struct firn_removal_file ***out)
@@ -357,7 +355,7 @@ static firn_status keep_current(struct firn_op *op, struct firn_removal *removal
     if (!table->catalog)
         return firn_fail(op, FIRN_USAGE, "table '%.*s' was opened for reading only", FIRN_FMT(table->name));
     FIRN_TRY(firn_table_refresh(op, table));
-    FIRN_TRY(check_gc_enabled(op, table));
+    FIRN_TRY(firn_removal_check_gc(op, table));
     FIRN_TRY(firn_removal_keep(op, removal, table->metadata, table->metadata_location));
     return firn_removal_settle(op, removal);
 }
@@ -371,7 +369,9 @@ firn_status firn_removal_apply(struct firn_op *op, struct firn_removal *removal,
         return FIRN_OK;
     FIRN_TRY(keep_current(op, removal));
     size_t count = collect_going(op, removal, &going);
-    firn_status status = delete_files(op, removal, going, count, options);
+    if (options->progress)
+        atomic_store(&options->progress->files_total, count);
+    firn_status status = firn_removal_delete(op, removal->config.pool, removal->table->store, going, count, options);
     fill_report(removal, out);
     return status == FIRN_OK ? tell_failures(op, removal, count, out->failed_count) : status;
 }

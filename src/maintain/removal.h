@@ -88,4 +88,13 @@ FIRN_CHECKED firn_status firn_removal_apply(struct firn_op *op, struct firn_remo
                                             const struct firn_removal_options *options,
                                             struct firn_removal_report *out);
 
+/* DENIED when the table says gc.enabled=false (2). */
+FIRN_CHECKED firn_status firn_removal_check_gc(struct firn_op *op, const struct firn_table *table);
+/* Deletes files of which the caller has made sure itself that (1) to (3) hold: orphan removal, which compares more
+ * files than memory holds (orphans.h). Retries and concurrency are those of firn_removal_apply; each file's state and
+ * failure tell what became of it. Fails only when told to stop. */
+FIRN_CHECKED firn_status firn_removal_delete(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+                                             struct firn_removal_file **files, size_t count,
+                                             const struct firn_removal_options *options);
+
 #endif
