@@ -196,8 +196,9 @@ firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *produ
 {
     const struct firn_snapshot_change *change = producer->change;
     const struct firn_snapshot *planned;
-    bool removes_any = change->removed_count > 0 || change->removed_delete_count > 0 || change->spent_delete_count > 0;
-    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head || (!removes_any && !change->restated))
+    bool concerns_any = change->removed_count > 0 || change->removed_delete_count > 0 ||
+                        change->spent_delete_count > 0 || change->restated.count > 0;
+    if (change->base_snapshot_id == FIRN_NO_SNAPSHOT || !head || !concerns_any)
         return FIRN_OK;
     struct entry_list carried = { 0 };
     firn_status status = find_planned(op, producer, head, &planned);
@@ -206,7 +207,7 @@ firn_status firn_conflicts_check(struct firn_op *op, struct firn_producer *produ
         status = check_removed(op, producer, planned, rows, &carried);
     if (status == FIRN_OK && is_late)
         status = firn_late_data_check(op, producer, planned, rows);
-    if (status == FIRN_OK && planned != head && change->restated)
+    if (status == FIRN_OK && planned != head)
         status = firn_restated_check(op, producer, planned, rows);
     if (status == FIRN_OK)
         status = firn_carried_update(op, producer, carried.items, (uint32_t)carried.count);

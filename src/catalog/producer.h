@@ -149,7 +149,7 @@ FIRN_CHECKED firn_status firn_carried_update(struct firn_op *op, struct firn_pro
                                              const struct firn_manifest_entry *const *deletes, uint32_t count);
 /* Has what was carried removed. */
 void firn_carried_withdraw(struct firn_op *op, struct firn_producer *producer);
-/* conflict_restated.c: whether change->restated still holds in the head, whose manifests are `rows`. */
+/* conflict_restated.c: whether change->restated still holds in the head, whose manifests are `rows`. CONFLICT. */
 FIRN_CHECKED firn_status firn_restated_check(struct firn_op *op, const struct firn_producer *producer,
                                              const struct firn_snapshot *planned,
                                              const struct firn_manifest_list *rows);

@@ -31,17 +31,11 @@ struct firn_carry_over {
     void *context;
 };
 
-/* Deletes said anew of data files that stay: new position deletes or vectors take the place of equality deletes, of
- * position delete files or of older vectors. */
-struct firn_restated_deletes {
-    const struct firn_data_file *files; /* data files of this change: they must still be in the table then, without a
-                                           vector that the change does not remove */
-    uint32_t file_count;
-    const struct firn_data_file *settled; /* data files of earlier changes of the same run */
-    uint32_t settled_count;
-    const struct firn_manifest_entry *const *equality; /* equality deletes among `removed_deletes`: they may reach no
-                                                          live data file but these */
-    uint32_t equality_count;
+/* Data files that stay while the change says their deletes anew, by new vectors in place of older ones or of other
+ * deletes: they must still be in the table then, without a vector that the change does not remove. */
+struct firn_restated_files {
+    const struct firn_data_file *files;
+    uint32_t count;
 };
 
 /* What one snapshot changes. */
@@ -58,7 +52,7 @@ struct firn_snapshot_change {
     uint32_t removed_count;
     const struct firn_data_file *removed_deletes; /* delete files, by (path, content offset, content size) */
     uint32_t removed_delete_count;
-    const struct firn_restated_deletes *restated; /* NULL: none */
+    struct firn_restated_files restated;
     /* Delete files that, in the planned snapshot, apply to no data file but removed ones. They leave too, unless one is
      * gone already or may be needed by a data file that came since. */
     const struct firn_data_file *spent_deletes;

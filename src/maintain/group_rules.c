@@ -82,6 +82,15 @@ bool firn_group_has_enough(const struct firn_group_limits *limits, const struct 
     return group.bytes > sizes->bytes_max;
 }
 
+firn_status firn_commits_max_check(struct firn_op *op, bool partial_progress, int64_t commits_max)
+{
+    if (!partial_progress || commits_max >= 1)
+        return FIRN_OK;
+    return firn_fail(op, FIRN_USAGE,
+                     "partial-progress.max-commits is %" PRId64 ", it must be above 0 with partial progress",
+                     commits_max);
+}
+
 const char *const firn_job_order_names[FIRN_ORDER_COUNT + 1] = { "none", "bytes-asc", "bytes-desc", "files-asc",
                                                                  "files-desc" };
 

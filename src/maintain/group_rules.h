@@ -37,6 +37,9 @@ bool firn_group_has_room(const struct firn_group_limits *limits, struct firn_gro
 bool firn_group_has_enough(const struct firn_group_limits *limits, const struct firn_output_sizes *sizes,
                            struct firn_group_weight group);
 
+/* partial-progress.max-commits counts only with partial progress. USAGE. */
+FIRN_CHECKED firn_status firn_commits_max_check(struct firn_op *op, bool partial_progress, int64_t commits_max);
+
 /* rewrite-job-order. */
 enum firn_job_order {
     FIRN_ORDER_NONE,

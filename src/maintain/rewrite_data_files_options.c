@@ -74,10 +74,7 @@ static firn_status check_together(struct firn_op *op, const struct firn_metadata
     if (!firn_metadata_spec(metadata, (int32_t)options->output_spec_id))
         return firn_fail(op, FIRN_USAGE, "output-spec-id is %" PRId64 ", the table has no such partition spec",
                          options->output_spec_id);
-    if (options->partial_progress && options->commits_max < 1)
-        return firn_fail(op, FIRN_USAGE,
-                         "partial-progress.max-commits is %" PRId64 ", it must be above 0 with partial progress",
-                         options->commits_max);
+    FIRN_TRY(firn_commits_max_check(op, options->partial_progress, options->commits_max));
     if (options->failed_commits_max == FIRN_ABSENT)
         options->failed_commits_max = options->commits_max;
     return FIRN_OK;

@@ -2,9 +2,13 @@
 #include "rewrite/deletion_position.h"
 
 #include "base/math.h"
+#include "format/avro/container.h"
 #include "format/puffin/deletion_vector.h"
 #include "rewrite/file_rows.h"
 #include "table/delete_index.h"
+#include "table/parquet_footer.h"
+
+#define AVRO_BYTES_MAX (UINT64_C(1) << 32)
 
 enum { NAME_IS_BARE, NAME_IS_LIVE };
 
@@ -143,6 +147,55 @@ firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_de
     struct firn_text bare = firn_delete_path_bare(location);
     FIRN_TRY(merge_target(op, sets, location, out));
     return firn_delete_names_live(names, bare) ? FIRN_OK : merge_target(op, sets, bare, out);
+}
+
+static firn_status parquet_has_rows(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,
+                                    bool *out)
+{
+    struct firn_object *object;
+    struct firn_buffer scratch = { 0 };
+    struct firn_footer *footer;
+    FIRN_TRY(firn_object_open(op, store, file->path, &object));
+    firn_status status = firn_parquet_footer_read(op, object, &scratch, &footer);
+    firn_object_close(object);
+    firn_buffer_done(&scratch);
+    FIRN_TRY(status);
+    for (uint32_t i = 0; i < footer->root.child_count; i++) {
+        const struct firn_parquet_node *column = &footer->root.children[i];
+        *out = *out || (column->has_field_id ? column->field_id == FIRN_FIELD_ID_DELETE_FILE_ROW
+                                             : firn_text_is(column->name, "row"));
+    }
+    return FIRN_OK;
+}
+
+static firn_status avro_has_rows(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,
+                                 bool *out)
+{
+    struct firn_buffer *bytes = FIRN_NEW(op->arena, struct firn_buffer);
+    struct firn_avro_reader reader;
+    firn_buffer_defer(op->arena, bytes);
+    FIRN_TRY(firn_store_read(op, store, file->path, AVRO_BYTES_MAX, bytes));
+    FIRN_TRY(firn_avro_reader_init(op, firn_buffer_bytes(bytes), &reader));
+    for (uint32_t i = 0; i < reader.type->field_count; i++) {
+        const struct firn_avro_field *field = &reader.type->fields[i];
+        *out = *out || (field->id == FIRN_AVRO_NO_ID ? firn_text_is(field->name, "row")
+                                                     : field->id == FIRN_FIELD_ID_DELETE_FILE_ROW);
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_store *store,
+                                            const struct firn_data_file *file, bool *out)
+{
+    struct firn_arena arena, *results = op->arena;
+    *out = false;
+    firn_arena_init(&arena);
+    op->arena = &arena;
+    firn_status status =
+        file->format == FIRN_FILE_AVRO ? avro_has_rows(op, store, file, out) : parquet_has_rows(op, store, file, out);
+    op->arena = results;
+    firn_arena_done(&arena);
+    return status;
 }
 
 static firn_status read_blob(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,

@@ -34,6 +34,10 @@ FIRN_CHECKED firn_status firn_position_deletes_read(struct firn_op *op, const st
 FIRN_CHECKED firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_delete_names *names,
                                                      const struct firn_map *sets, struct firn_text location,
                                                      struct firn_positions *out);
+/* Whether a position delete file, Parquet or Avro, holds the deleted rows beside their positions. Only the footer of
+ * Parquet is read. */
+FIRN_CHECKED firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_store *store,
+                                                         const struct firn_data_file *file, bool *out);
 /* Reads the deletion vector that a manifest entry describes; only its bytes are read, whatever lies around them. The
  * set lives in op->arena. */
 FIRN_CHECKED firn_status firn_deletion_vector_read(struct firn_op *op, struct firn_store *store,

@@ -11,6 +11,7 @@
 /* Reserved fields of position delete files. Iceberg spec, "Reserved Field IDs". */
 #define FIRN_FIELD_ID_DELETE_FILE_PATH INT32_C(2147483546)
 #define FIRN_FIELD_ID_DELETE_FILE_POS  INT32_C(2147483545)
+#define FIRN_FIELD_ID_DELETE_FILE_ROW  INT32_C(2147483544)
 
 /* Borrowed entries; several files may share one list. */
 struct firn_delete_list {

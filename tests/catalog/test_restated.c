@@ -1,50 +1,34 @@
 /* Commits that say deletes anew of data files that stay, and what others may not have done meanwhile. */
 #include "conflict_world.h"
 
-/* Equality delete `e` reaches data files `x` and `a`; all of it is to become position deletes. */
+/* Equality delete `e` reaches data files `x` and `a`; what it deletes of them is to become vectors. */
 struct conversion {
     struct world world;
-    struct firn_data_file x, a, e, p;
+    struct firn_data_file x, a, e, n;
     struct firn_snapshot_change compaction; /* of x to n, planned before `e` came */
-    struct firn_data_file n;
-    struct firn_data_file files[2];
-    struct firn_manifest_entry entry;
-    const struct firn_manifest_entry *equality[1];
-    int64_t numbers[2];
-    struct firn_restated_deletes restated;
+    struct firn_data_file vectors[2], files[2];
     struct firn_snapshot_change change;
 };
 
 static void begin_conversion(struct firn_op *op, struct conversion *conversion)
 {
     struct world *world = &conversion->world;
-    begin(op, world, NULL);
+    begin(op, world, "{\"format-version\": \"3\"}");
     conversion->x = conversion->files[0] = append_one(op, world, "x");
     conversion->a = conversion->files[1] = append_one(op, world, "a");
     conversion->n = fixture_file(op, &world->fixture, "n", 3);
     conversion->compaction = plan(world, &conversion->x, 1, &conversion->n);
     conversion->e = equality_delete(op, world, "e");
     add_deletes(op, world, &conversion->e, 1);
-    conversion->p = position_delete(op, world, "p", NULL);
-    int64_t number = world->fixture.table.metadata->last_sequence_number;
-    conversion->entry = (struct firn_manifest_entry){ .sequence_number = number,
-                                                      .file_sequence_number = number,
-                                                      .file = conversion->e };
-    conversion->equality[0] = &conversion->entry;
-    conversion->numbers[0] = number;
-    conversion->restated = (struct firn_restated_deletes){
-        .files = conversion->files,
-        .file_count = 2,
-        .equality = conversion->equality,
-        .equality_count = 1,
-    };
+    conversion->vectors[0] = vector_of(op, world, "p", 4, &conversion->x);
+    conversion->vectors[1] = vector_of(op, world, "p", 44, &conversion->a);
     conversion->change = plan(world, NULL, 0, NULL);
-    conversion->change.added_deletes = &conversion->p;
-    conversion->change.added_delete_count = 1;
-    conversion->change.added_delete_sequence_numbers = conversion->numbers;
-    conversion->change.removed_deletes = &conversion->e;
-    conversion->change.removed_delete_count = 1;
-    conversion->change.restated = &conversion->restated;
+    conversion->change.operation = FIRN_TEXT("overwrite");
+    conversion->change.added_deletes = conversion->vectors;
+    conversion->change.added_delete_count = 2;
+    conversion->change.spent_deletes = &conversion->e;
+    conversion->change.spent_delete_count = 1;
+    conversion->change.restated = (struct firn_restated_files){ conversion->files, 2 };
 }
 
 static void check_conflict(struct firn_op *op, struct conversion *conversion, const char *first, const char *second)
@@ -63,46 +47,33 @@ static void newer_files_and_moved_entries_are_no_conflict(void **state)
     CHECK_OK(op, commit(op, &conversion.world, &removal)); /* joins manifests */
     append_one(op, &conversion.world, "c");
     CHECK_OK(op, commit(op, &conversion.world, &conversion.change));
-    check_live(op, &conversion.world, "a c x | p");
+    check_live(op, &conversion.world, "a c x | p p");
     end(op, &conversion.world);
 }
 
-/* A compaction that began before the equality delete came keeps a number that the delete reaches. */
-static void a_file_that_came_within_reach_is_a_conflict(void **state)
-{
-    struct firn_op *op = test_op(state);
-    for (int settled = 0; settled < 2; settled++) {
-        struct conversion conversion;
-        begin_conversion(op, &conversion);
-        CHECK_OK(op, commit(op, &conversion.world, &conversion.compaction));
-        if (settled) { /* x is of an earlier commit of the run */
-            conversion.restated.settled = &conversion.files[0];
-            conversion.restated.settled_count = 1;
-            conversion.restated.files = &conversion.files[1];
-            conversion.restated.file_count = 1;
-        }
-        check_conflict(op, &conversion, conversion.n.path.data, "an equality delete that was to be converted");
-        check_live(op, &conversion.world, "a n | e");
-        conversion.restated.equality_count = conversion.change.removed_delete_count = 0; /* the delete may stay */
-        conversion.change.operation = FIRN_TEXT("overwrite");
-        if (settled)
-            CHECK_OK(op, commit(op, &conversion.world, &conversion.change));
-        else
-            check_conflict(op, &conversion, conversion.x.path.data, "was removed or replaced meanwhile");
-        check_live(op, &conversion.world, settled ? "a n | e p" : "a n | e");
-        end(op, &conversion.world);
-    }
-}
-
-static void a_removed_file_is_a_conflict(void **state)
+static void a_replaced_file_is_a_conflict(void **state)
 {
     struct firn_op *op = test_op(state);
     struct conversion conversion;
     begin_conversion(op, &conversion);
-    struct firn_snapshot_change removal = plan(&conversion.world, &conversion.a, 1, NULL);
-    CHECK_OK(op, commit(op, &conversion.world, &removal));
-    check_conflict(op, &conversion, conversion.a.path.data, "was removed or replaced meanwhile");
-    check_live(op, &conversion.world, "x | e");
+    CHECK_OK(op, commit(op, &conversion.world, &conversion.compaction));
+    check_conflict(op, &conversion, conversion.x.path.data, "was removed or replaced meanwhile");
+    check_live(op, &conversion.world, "a n | e");
+    end(op, &conversion.world);
+}
+
+/* A compaction that began before the equality delete came gives its outputs a number that the delete reaches. */
+static void a_file_that_came_within_reach_keeps_the_delete(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct conversion conversion;
+    begin_conversion(op, &conversion);
+    CHECK_OK(op, commit(op, &conversion.world, &conversion.compaction));
+    conversion.change.added_deletes = &conversion.vectors[1];
+    conversion.change.added_delete_count = 1;
+    conversion.change.restated = (struct firn_restated_files){ &conversion.files[1], 1 };
+    CHECK_OK(op, commit(op, &conversion.world, &conversion.change));
+    check_live(op, &conversion.world, "a n | e p");
     end(op, &conversion.world);
 }
 
@@ -116,16 +87,15 @@ static void a_vector_given_meanwhile_is_a_conflict(void **state)
         struct firn_data_file old = vector_of(op, &world, "old", 4, &a), of_b = vector_of(op, &world, "b-v", 4, &b);
         add_deletes(op, &world, &old, 1);
         struct firn_data_file new = vector_of(op, &world, "new", 4, &a), other = vector_of(op, &world, "other", 4, &a);
-        struct firn_restated_deletes restated = { .files = &a, .file_count = 1 };
         struct firn_snapshot_change change = plan(&world, NULL, 0, NULL);
         change.added_deletes = &new;
         change.added_delete_count = 1;
         change.removed_deletes = &old;
         change.removed_delete_count = 1;
-        change.restated = &restated;
+        change.restated = (struct firn_restated_files){ &a, 1 };
         struct firn_snapshot_change theirs = change;
         theirs.added_deletes = &other;
-        theirs.restated = NULL;
+        theirs.restated.count = 0;
         add_deletes(op, &world, &of_b, 1);
         if (replaced)
             CHECK_OK(op, commit(op, &world, &theirs));
@@ -144,7 +114,7 @@ static void history_counts_for_deletes_alone(void **state)
     struct firn_op *op = test_op(state);
     struct conversion conversion;
     begin_conversion(op, &conversion);
-    conversion.change.restated = NULL;
+    conversion.change.restated.count = 0;
     conversion.change.base_snapshot_id = 12345;
     check_conflict(op, &conversion, "12345", "no longer has in its history");
     end(op, &conversion.world);
@@ -154,28 +124,32 @@ static void history_counts_for_deletes_alone(void **state)
 static void deletes_must_fit_the_format_of_the_head(void **state)
 {
     struct firn_op *op = test_op(state);
-    struct conversion conversion;
-    begin_conversion(op, &conversion);
-    json_t *updates;
-    json_t *requirements = firn_json_own(op->arena, json_array());
-    struct firn_table other = conversion.world.fixture.table;
+    struct world world;
+    begin(op, &world, NULL);
+    struct firn_data_file a = append_one(op, &world, "a"), p = position_delete(op, &world, "p", &a);
+    struct firn_snapshot_change change = plan(&world, NULL, 0, NULL);
+    change.operation = FIRN_TEXT("overwrite");
+    change.added_deletes = &p;
+    change.added_delete_count = 1;
+    struct firn_table other = world.fixture.table;
+    json_t *updates, *requirements = firn_json_own(op->arena, json_array());
     CHECK_OK(op, firn_json_parse(op, FIRN_TEXT("[{\"action\": \"upgrade-format-version\", \"format-version\": 3}]"),
                                  "updates", &updates));
     CHECK_OK(op, firn_catalog_commit(op, &other, requirements, updates));
-    CHECK_STATUS(op, FIRN_USAGE, commit(op, &conversion.world, &conversion.change));
-    check_live(op, &conversion.world, "a x | e");
-    end(op, &conversion.world);
+    CHECK_STATUS(op, FIRN_USAGE, commit(op, &world, &change));
+    check_live(op, &world, "a");
+    end(op, &world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(newer_files_and_moved_entries_are_no_conflict),
-        TEST(a_file_that_came_within_reach_is_a_conflict),
-        TEST(a_removed_file_is_a_conflict),
+        TEST(a_replaced_file_is_a_conflict),
+        TEST(a_file_that_came_within_reach_keeps_the_delete),
         TEST(a_vector_given_meanwhile_is_a_conflict),
         TEST(history_counts_for_deletes_alone),
         TEST(deletes_must_fit_the_format_of_the_head),
     };
-    return cmocka_run_group_tests_name("restated deletes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("restated files", tests, NULL, NULL);
 }

@@ -114,12 +114,11 @@ static inline firn_status commit_deletes(struct firn_op *op, struct firn_table *
                                          const struct delete_parts *parts)
 {
     struct firn_snapshot_result result;
-    struct firn_restated_deletes restated = { .files = parts->files.items, .file_count = (uint32_t)parts->files.count };
     struct firn_snapshot_change change = {
         .operation = FIRN_TEXT("overwrite"),
         .branch = FIRN_TEXT("main"),
         .added_sequence_number = FIRN_ABSENT,
-        .restated = &restated,
+        .restated = { parts->files.items, (uint32_t)parts->files.count },
         .added_deletes = added,
         .added_delete_count = count,
         .removed_deletes = parts->replaced.items,

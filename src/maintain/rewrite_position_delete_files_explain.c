@@ -1,0 +1,156 @@
+/* The plan of rewrite_position_delete_files in words and as JSON. */
+#include "format/json/json.h"
+#include "maintain/branch_plan.h"
+#include "maintain/delete_use.h"
+#include "maintain/rewrite_position_delete_files.h"
+
+static struct firn_text qualification(struct firn_arena *arena, const struct firn_position_rewrite_options *options,
+                                      const struct firn_data_file *file)
+{
+    int64_t bytes = firn_delete_read_bytes(file);
+    if (options->rewrite_all)
+        return FIRN_TEXT("rewrite-all takes every file");
+    if (bytes < options->sizes.bytes_min)
+        return firn_text_format(arena, "%" PRId64 " bytes, below min-file-size-bytes %" PRId64, bytes,
+                                options->sizes.bytes_min);
+    return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, bytes,
+                            options->sizes.bytes_max);
+}
+
+static struct firn_text chosen_reason(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan,
+                                      const struct firn_position_group *group)
+{
+    if (plan->to_vectors)
+        return firn_text_format(arena, "chosen: what %u files say becomes one vector a data file", group->file_count);
+    if (group->output_count == FIRN_ABSENT)
+        return firn_text_format(arena, "chosen: what %u files say becomes one file a data file", group->file_count);
+    return firn_text_format(arena, "chosen: %u files of %" PRId64 " bytes together become %" PRId64, group->file_count,
+                            group->bytes, group->output_count);
+}
+
+static struct firn_text group_reason(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan,
+                                     const struct firn_position_group *group)
+{
+    switch (group->verdict) {
+    case FIRN_POSITION_GROUP_CHOSEN:
+        return chosen_reason(arena, plan, group);
+    case FIRN_POSITION_GROUP_FEW:
+        return firn_text_format(
+            arena,
+            "left: its partition has %u such files of %" PRId64 " bytes together, fewer than min-input-files %" PRId64
+            " and not above target-file-size-bytes %" PRId64,
+            group->file_count, group->bytes, plan->options.limits.input_files_min, plan->options.sizes.target_bytes);
+    case FIRN_POSITION_GROUP_NO_GAIN:
+        return firn_text_format(arena, "left: the %u such files of its partition would come out as %" PRId64 " files",
+                                group->file_count, group->output_count);
+    case FIRN_POSITION_GROUP_VECTORS:
+        return FIRN_TEXT("left: its partition has only deletion vectors");
+    case FIRN_POSITION_GROUP_UNREADABLE:
+        return FIRN_TEXT("left: a vector would have to say what another delete file of the partition says, which firn "
+                         "cannot read");
+    }
+    return FIRN_TEXT("");
+}
+
+struct firn_text firn_position_rewrite_reason(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan,
+                                              const struct firn_position_file *file)
+{
+    const struct firn_data_file *data = &file->entry->file;
+    struct firn_text first = qualification(arena, &plan->options, data);
+    switch (file->verdict) {
+    case FIRN_POSITION_SIZE_FINE:
+        return firn_text_format(arena,
+                                "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
+                                "%" PRId64,
+                                firn_delete_read_bytes(data), plan->options.sizes.bytes_min,
+                                plan->options.sizes.bytes_max);
+    case FIRN_POSITION_UNREADABLE:
+        return firn_text_format(arena, "%.*s; left alone: firn cannot read it (%.*s%s)", FIRN_FMT(first),
+                                FIRN_FMT(data->format_text), data->key_metadata.data ? ", encrypted" : "");
+    case FIRN_POSITION_WITH_ROWS:
+        return firn_text_format(arena, "%.*s; left alone: it holds the deleted rows, too, which would be lost",
+                                FIRN_FMT(first));
+    default:
+        return firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(first),
+                                FIRN_FMT(group_reason(arena, plan, &plan->packed[file->group])));
+    }
+}
+
+static struct firn_text partition_text(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan,
+                                       const struct firn_data_file *file)
+{
+    return firn_file_partition_text(arena, plan->metadata, plan->spec_types, file);
+}
+
+static json_t *file_json(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan,
+                         const struct firn_position_file *file)
+{
+    const struct firn_data_file *data = &file->entry->file;
+    json_t *json = json_object();
+    firn_json_set_text(json, "path", data->path);
+    firn_json_set_i64(json, "bytes", firn_delete_read_bytes(data));
+    firn_json_set_i64(json, "records", data->record_count);
+    firn_json_set_text(json, "reason", firn_position_rewrite_reason(arena, plan, file));
+    return json;
+}
+
+static json_t *group_json(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan, uint32_t index)
+{
+    const struct firn_position_group *group = plan->groups[index];
+    const struct firn_data_file *first = &plan->files[group->files[0]].entry->file;
+    json_t *files = json_array();
+    for (uint32_t i = 0; i < group->file_count; i++)
+        json_array_append_new(files, file_json(arena, plan, &plan->files[group->files[i]]));
+    json_t *json = json_object();
+    firn_json_set_i64(json, "group", index);
+    firn_json_set_text(json, "partition", partition_text(arena, plan, first));
+    firn_json_set_i64(json, "spec_id", first->spec_id);
+    firn_json_set_i64(json, "input_bytes", group->bytes);
+    firn_json_set_i64(json, "input_files", group->file_count);
+    firn_json_set(json, "expected_output_files",
+                  group->output_count == FIRN_ABSENT ? json_null() : json_integer(group->output_count));
+    firn_json_set(json, "files", files);
+    return json;
+}
+
+static bool is_chosen(const struct firn_position_rewrite_plan *plan, const struct firn_position_file *file)
+{
+    return file->group != FIRN_NO_POSITION_GROUP && plan->packed[file->group].verdict == FIRN_POSITION_GROUP_CHOSEN;
+}
+
+static json_t *skipped_json(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan)
+{
+    json_t *skipped = json_array();
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        const struct firn_position_file *file = &plan->files[i];
+        if (is_chosen(plan, file))
+            continue;
+        json_t *json = file_json(arena, plan, file);
+        firn_json_set_text(json, "partition", partition_text(arena, plan, &file->entry->file));
+        json_array_append_new(skipped, json);
+    }
+    return skipped;
+}
+
+json_t *firn_position_rewrite_plan_json(struct firn_op *op, const struct firn_position_rewrite_plan *plan)
+{
+    static const char *const granularities[] = {
+        [FIRN_DELETES_BY_PARTITION] = "partition", [FIRN_DELETES_BY_FILE] = "file"
+    };
+    json_t *groups = json_array();
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        json_array_append_new(groups, group_json(op->arena, plan, i));
+    json_t *json = json_object();
+    firn_json_set_text(json, "table", plan->table_name);
+    firn_json_set(json, "snapshot_id",
+                  plan->snapshot
+                      ? firn_json_string(firn_text_format(op->arena, "%" PRIu64, (uint64_t)plan->snapshot->id))
+                      : json_null());
+    firn_json_set(json, "options", firn_position_rewrite_options_json(&plan->options));
+    firn_json_set(json, "granularity", json_string(plan->to_vectors ? "vector" : granularities[plan->granularity]));
+    if (plan->where.len > 0)
+        firn_json_set_text(json, "where", plan->where);
+    firn_json_set(json, "groups", groups);
+    firn_json_set(json, "skipped", skipped_json(op->arena, plan));
+    return firn_json_own(op->arena, json);
+}
