@@ -10,7 +10,7 @@ from pyiceberg.types import BinaryType, LongType, NestedField, StringType
 
 from checks import metadata_of
 from engines import path_of
-from iceberg_files import live_files, manifests_of, snapshot_of
+from iceberg_files import DATA, live_files, manifests_of, snapshot_of
 from lake import full_name
 from tables import PYICEBERG_TABLES, SPARK_TABLES
 
@@ -42,6 +42,16 @@ OPTION_SETS = {
 }
 # Here some file is larger than the target. Spark reads a row group whole, so it writes the file as it was; firn cuts it.
 CUTS_ROW_GROUPS = {"target_256k", "target_256k_two_files", "narrow_band", "only_large", "one_at_a_time", "small_groups"}
+
+# On the table of `deleted`, where no file is too small or too large.
+DELETE_OPTION_SETS = {
+    "one_delete_file": {"delete-file-threshold": 1},
+    "two_delete_files": {"delete-file-threshold": 2},
+    "default_ratio": {},
+    "low_ratio": {"delete-ratio-threshold": 0.05},
+    "high_ratio": {"delete-ratio-threshold": 0.5},
+    "no_file_needed": {"delete-file-threshold": 0, "max-file-group-size-bytes": 400 * KB},
+}
 
 WHERE = {
     "partition": "p = 'b'",
@@ -76,6 +86,20 @@ def sized(lake, spark):
     return identifier
 
 
+@pytest.fixture(scope="module")
+def deleted(lake, spark, sized):
+    """The same with position deletes, of single files and of whole partitions, of every file from none to nearly all rows."""
+    identifier = lake.twin(sized, "deleted")
+    name = full_name(identifier)
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', 'write.delete.granularity' = 'file')")
+    spark.sql(f"DELETE FROM {name} WHERE p = 'a' AND id % 1000000 < 12")
+    spark.sql(f"DELETE FROM {name} WHERE p = 'b' AND id >= 13000000 AND id % 100 < 30")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.granularity' = 'partition')")
+    spark.sql(f"DELETE FROM {name} WHERE p = 'b' AND id < 11000000 AND id % 100 = 77")
+    spark.sql(f"DELETE FROM {name} WHERE p = 'c' AND id % 1000000 = 3")
+    return identifier
+
+
 def spark_compact(spark, identifier, options, where=None):
     pairs = ", ".join(f"'{key}', '{value}'" for key, value in options.items())
     arguments = [f"table => '{identifier}'"]
@@ -90,18 +114,21 @@ def paths(lake, identifier):
     return {file["path"]: file for file in live_files(metadata_of(lake.load(identifier)))}
 
 
-def compare(lake, firn, spark, original, label, options, where=None):
-    """Runs both on twins; gives what each removed and added."""
+COUNTS = ["rewritten_data_files_count", "rewritten_bytes_count", "failed_data_files_count"]
+
+
+def compare(lake, firn, spark, original, label, options, where=None, counts=(*COUNTS, "removed_delete_files_count")):
+    """Runs both on twins; gives the sizes of the files that each added."""
     ours, theirs = lake.twin(original, f"firn_{label}"), lake.twin(original, f"spark_{label}")
     before = paths(lake, original)
     their_report = spark_compact(spark, theirs, options, where)
     our_report = firn.compact(full_name(ours), *(["--where", where] if where else []), options=options)
     after = {name: paths(lake, name) for name in (ours, theirs)}
-    removed = {name: set(before) - set(after[name]) for name in after}
-    added = {name: [file["file_size_in_bytes"] for path, file in after[name].items() if path not in before] for name in after}
+    removed = {name: {path for path in set(before) - set(after[name]) if before[path]["content"] == DATA} for name in after}
+    added = {name: [file["file_size_in_bytes"] for path, file in after[name].items() if path not in before and file["content"] == DATA]
+             for name in after}
     assert removed[ours] == removed[theirs]
-    keys = ["rewritten_data_files_count", "rewritten_bytes_count", "failed_data_files_count", "removed_delete_files_count"]
-    assert {key: our_report[key] for key in keys} == {key: their_report[key] for key in keys}
+    assert {key: our_report[key] for key in counts} == {key: their_report[key] for key in counts}
     assert our_report["added_data_files_count"] == len(added[ours])
     return added[ours], added[theirs]
 
@@ -112,6 +139,16 @@ def test_options(lake, firn, spark, sized, label):
     if label not in CUTS_ROW_GROUPS:
         assert len(ours) == len(theirs), f"sizes: firn {sorted(ours)}, Spark {sorted(theirs)}"
     assert sum(ours) <= 1.03 * sum(theirs)
+
+
+@pytest.mark.parametrize("label", sorted(DELETE_OPTION_SETS))
+def test_deletes(lake, firn, spark, deleted, label):
+    """firn removes more delete files than Spark, so these are not compared; rows are."""
+    options = {"min-file-size-bytes": 0, "max-file-size-bytes": 100 * 1024 * KB, "target-file-size-bytes": 1024 * KB, **DELETE_OPTION_SETS[label]}
+    compare(lake, firn, spark, deleted, f"deletes_{label}", options, counts=COUNTS)
+    rows = [spark.sql(f"SELECT p, count(*), sum(id) FROM {full_name(name)} GROUP BY p ORDER BY p").collect()
+            for name in (f"{deleted}_firn_deletes_{label}", f"{deleted}_spark_deletes_{label}")]
+    assert rows[0] == rows[1]
 
 
 @pytest.mark.parametrize("label", sorted(WHERE))
