@@ -30,7 +30,8 @@ struct firn_rewrite_data_files_args {
  * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}], "estimate":
  * {"bytes_read", "bytes_written", "requests", "seconds"}}.
  *
- * "rows_max" of a delete file is the number of the group's rows that it deletes, exactly or at most; a scan opens the
+ * "deletes" may be cut to the dearest files where the plan has very many; "deletes_total" counts all. "rows_max" of a
+ * delete file is the number of the group's rows that it deletes, exactly or at most; a scan opens the
  * delete files of every data file it reads. */
 struct firn_rewrite_plan;
 

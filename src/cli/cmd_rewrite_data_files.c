@@ -108,7 +108,7 @@ static void print_deletes(struct firn_op *op, struct cli *cli, const json_t *gro
 {
     enum { SHOWN_MAX = 10 };
     const json_t *total = json_object_get(group, "deletes_total"), *del;
-    int64_t file_count = member_i64(total, "files"), more_bytes = 0;
+    int64_t file_count = member_i64(total, "files"), more_bytes = member_i64(total, "bytes");
     size_t index;
     if (file_count == 0)
         return;
@@ -122,10 +122,10 @@ static void print_deletes(struct firn_op *op, struct cli *cli, const json_t *gro
             FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(total, "bytes_per_scan"))));
     json_array_foreach(json_object_get(group, "deletes"), index, del)
     {
-        if (index < SHOWN_MAX)
-            print_delete(op, cli, del);
-        else
-            more_bytes += member_i64(del, "bytes");
+        if (index == SHOWN_MAX)
+            break;
+        print_delete(op, cli, del);
+        more_bytes -= member_i64(del, "bytes");
     }
     if (file_count > SHOWN_MAX)
         fprintf(cli->out, "  and %.*s more of %.*s\n", FIRN_FMT(cli_count_text(op->arena, file_count - SHOWN_MAX)),

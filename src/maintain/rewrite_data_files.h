@@ -150,17 +150,18 @@ FIRN_CHECKED firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct
 /* What applies to the files of a group, and what it costs to read the table as it is: every data file has its delete
  * files opened. */
 struct firn_group_deletes {
-    struct firn_delete_uses uses;
-    int64_t bytes;              /* of the delete files, each once */
-    int64_t opened_per_scan;    /* delete files, as often as a data file has them opened */
-    int64_t bytes_per_scan;     /* likewise */
-    int64_t rows_min, rows_max; /* deleted rows: those that manifests tell, and as many as there may be */
+    struct firn_delete_uses uses; /* in the arena given */
+    uint32_t file_count;          /* delete files */
+    int64_t bytes;                /* of the delete files, each once */
+    int64_t opened_per_scan;      /* delete files, as often as a data file has them opened */
+    int64_t bytes_per_scan;       /* likewise */
+    int64_t rows_min, rows_max;   /* deleted rows: those that manifests tell, and as many as there may be */
 };
 void firn_rewrite_group_deletes(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                 const struct firn_planned_group *group, struct firn_group_deletes *out);
-/* The dearest delete files first. New references. */
+/* The dearest delete files first, `listed_max` at most. New references. */
 json_t *firn_group_deletes_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
-                                const struct firn_group_deletes *deletes);
+                                const struct firn_group_deletes *deletes, uint32_t listed_max);
 json_t *firn_group_deletes_total_json(const struct firn_group_deletes *deletes);
 /* What the delete files of a file are for its choice, in words; empty when it has none and needs none. */
 struct firn_text firn_rewrite_delete_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,

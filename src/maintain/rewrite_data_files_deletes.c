@@ -40,6 +40,7 @@ void firn_rewrite_group_deletes(struct firn_arena *arena, const struct firn_rewr
         out->rows_max += has_shared_deletes(file) ? rows_of(file) : file->known_deleted_rows;
     }
     firn_delete_uses_count(arena, files, group->file_count, &out->uses);
+    out->file_count = out->uses.count;
     for (uint32_t i = 0; i < out->uses.count; i++) {
         const struct firn_delete_use *use = &out->uses.items[i];
         int64_t bytes = firn_delete_read_bytes(&use->del->file);
@@ -87,7 +88,7 @@ static json_t *use_json(const struct firn_rewrite_plan *plan, const struct firn_
 }
 
 json_t *firn_group_deletes_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
-                                const struct firn_group_deletes *deletes)
+                                const struct firn_group_deletes *deletes, uint32_t listed_max)
 {
     uint32_t count = deletes->uses.count;
     struct firn_delete_use *sorted = FIRN_NEW_ARRAY(arena, struct firn_delete_use, count);
@@ -96,7 +97,7 @@ json_t *firn_group_deletes_json(struct firn_arena *arena, const struct firn_rewr
         memcpy(sorted, deletes->uses.items, count * sizeof *sorted);
         qsort(sorted, count, sizeof *sorted, compare_cost);
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count && i < listed_max; i++)
         json_array_append_new(json, use_json(plan, &sorted[i]));
     return json;
 }
@@ -104,13 +105,19 @@ json_t *firn_group_deletes_json(struct firn_arena *arena, const struct firn_rewr
 json_t *firn_group_deletes_total_json(const struct firn_group_deletes *deletes)
 {
     json_t *json = json_object();
-    firn_json_set_i64(json, "files", deletes->uses.count);
+    firn_json_set_i64(json, "files", deletes->file_count);
     firn_json_set_i64(json, "bytes", deletes->bytes);
     firn_json_set_i64(json, "opened_per_scan", deletes->opened_per_scan);
     firn_json_set_i64(json, "bytes_per_scan", deletes->bytes_per_scan);
     firn_json_set_i64(json, "rows_min", deletes->rows_min);
     firn_json_set_i64(json, "rows_max", deletes->rows_max);
     return json;
+}
+
+static struct firn_text applying(struct firn_arena *arena, uint32_t count)
+{
+    return count == 1 ? FIRN_TEXT("1 delete file applies to it")
+                      : firn_text_format(arena, "%u delete files apply to it", count);
 }
 
 static struct firn_text known_rows(struct firn_arena *arena, const struct firn_planned_file *file)
@@ -125,7 +132,7 @@ struct firn_text firn_rewrite_delete_reason(struct firn_arena *arena, const stru
     const struct firn_rewrite_options *options = &plan->options;
     uint32_t count = firn_delete_match_count(&file->scan->deletes);
     if (count >= options->delete_file_threshold)
-        return firn_text_format(arena, "%u delete files apply to it, delete-file-threshold is %" PRId64, count,
+        return firn_text_format(arena, "%.*s, delete-file-threshold is %" PRId64, FIRN_FMT(applying(arena, count)),
                                 options->delete_file_threshold);
     struct firn_text rows = known_rows(arena, file);
     if (file->is_over_threshold)
@@ -133,6 +140,6 @@ struct firn_text firn_rewrite_delete_reason(struct firn_arena *arena, const stru
                                 options->delete_ratio_threshold);
     if (count == 0)
         return FIRN_TEXT("");
-    return firn_text_format(arena, "%u delete files apply to it and delete %.*s, too few for the thresholds", count,
-                            FIRN_FMT(rows));
+    return firn_text_format(arena, "%.*s and delete%s %.*s, too few for the thresholds",
+                            FIRN_FMT(applying(arena, count)), count == 1 ? "s" : "", FIRN_FMT(rows));
 }

@@ -10,6 +10,8 @@
 #define WHOLE_FETCH_BYTES_MAX       (INT64_C(8) << 20)
 #define RANGE_FETCH_BYTES           (INT64_C(64) << 20)
 #define BYTES_PER_SECOND_AND_THREAD (INT64_C(40) << 20)
+/* Delete files to list in a plan. Those of the whole table apply to every group, and would be listed with each. */
+enum { DELETES_LISTED_MAX = 100000, DELETES_OF_GROUP_MIN = 10 };
 
 static struct firn_text size_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                     const struct firn_data_file *file)
@@ -143,8 +145,21 @@ static json_t *outputs_json(const struct firn_planned_group *group)
     return outputs;
 }
 
+static void set_deletes(json_t *json, const struct firn_rewrite_plan *plan, const struct firn_planned_group *group,
+                        struct firn_group_deletes *deletes)
+{
+    struct firn_arena scratch; /* a group may have as many delete files as the table */
+    firn_arena_init(&scratch);
+    firn_rewrite_group_deletes(&scratch, plan, group, deletes);
+    uint32_t listed_max = FIRN_MAX(DELETES_LISTED_MAX / plan->group_count, DELETES_OF_GROUP_MIN);
+    firn_json_set(json, "deletes", firn_group_deletes_json(&scratch, plan, deletes, listed_max));
+    firn_json_set(json, "deletes_total", firn_group_deletes_total_json(deletes));
+    deletes->uses = (struct firn_delete_uses){ 0 };
+    firn_arena_done(&scratch);
+}
+
 static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index,
-                          const struct firn_group_deletes *deletes)
+                          struct firn_group_deletes *deletes)
 {
     const struct firn_planned_group *group = plan->groups[index];
     const struct firn_data_file *first = &plan->files[group->files[0]].scan->entry->file;
@@ -161,8 +176,7 @@ static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_pl
     firn_json_set_i64(json, "input_files", group->file_count);
     firn_json_set_i64(json, "expected_output_files", group->output_count);
     firn_json_set(json, "files", files);
-    firn_json_set(json, "deletes", firn_group_deletes_json(arena, plan, deletes));
-    firn_json_set(json, "deletes_total", firn_group_deletes_total_json(deletes));
+    set_deletes(json, plan, group, deletes);
     firn_json_set(json, "outputs", outputs_json(group));
     return json;
 }
@@ -193,7 +207,7 @@ static json_t *estimate_json(const struct firn_rewrite_plan *plan, const struct 
     for (uint32_t i = 0; i < plan->group_count; i++) {
         const struct firn_planned_group *group = plan->groups[i];
         bytes_read += group->bytes + deletes[i].bytes;
-        requests += group->output_count + deletes[i].uses.count;
+        requests += group->output_count + deletes[i].file_count;
         for (uint32_t j = 0; j < group->bin_count; j++)
             bytes_written += group->bin_bytes[j];
         for (uint32_t j = 0; j < group->file_count; j++) {
@@ -224,10 +238,8 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
 {
     struct firn_group_deletes *deletes = FIRN_NEW_ARRAY(op->arena, struct firn_group_deletes, plan->group_count);
     json_t *groups = json_array();
-    for (uint32_t i = 0; i < plan->group_count; i++) {
-        firn_rewrite_group_deletes(op->arena, plan, plan->groups[i], &deletes[i]);
+    for (uint32_t i = 0; i < plan->group_count; i++)
         json_array_append_new(groups, group_json(op->arena, plan, i, &deletes[i]));
-    }
     json_t *json = json_object();
     firn_json_set_text(json, "table", plan->table_name);
     firn_json_set(json, "snapshot_id",

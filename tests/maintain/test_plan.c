@@ -508,7 +508,7 @@ static void reasons_speak_of_deletes(void **state)
           "2 delete files apply to it and delete at least 4 of its 100 rows, too few for the thresholds" },
         { { .bytes = 1 M, .records = 100 },
           { .snapshot_id = 2 },
-          "below min-file-size-bytes 402653184; 1 delete files apply to it" },
+          "below min-file-size-bytes 402653184; 1 delete file applies to it and deletes at least 0 of its 100 rows" },
         { { .bytes = 1 M, .records = 100 },
           { .snapshot_id = 2, .format = FIRN_FILE_ORC },
           "left alone: a delete file applies to it that firn cannot read" },
