@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench install format clean
+.PHONY: all demo test bench bench-deletes install format clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -24,6 +24,9 @@ test:
 bench: all
 	@scripts/install-deps.sh test
 	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/bench.py --cache $(abspath $(BUILD))/bench $(ARGS)
+
+bench-deletes: all
+	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/deletes.py --cache $(abspath $(BUILD))/bench $(ARGS)
 
 install: all
 	@meson install -C $(BUILD) --no-rebuild
