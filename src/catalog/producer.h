@@ -3,6 +3,7 @@
 #ifndef FIRN_CATALOG_PRODUCER_H
 #define FIRN_CATALOG_PRODUCER_H
 
+#include "catalog/change.h"
 #include "catalog/snapshot_producer.h"
 #include "catalog/snapshot_summary.h"
 
@@ -169,10 +170,7 @@ struct firn_attempt {
     struct firn_text list_path;
     struct firn_manifest_rows list; /* as written */
 };
-/* Owned by op->arena. */
-json_t *firn_snapshot_updates(struct firn_op *op, const struct firn_producer *producer,
-                              const struct firn_attempt *attempt);
-json_t *firn_snapshot_requirements(struct firn_op *op, const struct firn_producer *producer,
-                                   const struct firn_attempt *attempt);
+void firn_snapshot_change_of(struct firn_op *op, const struct firn_producer *producer,
+                             const struct firn_attempt *attempt, struct firn_change *out);
 
 #endif

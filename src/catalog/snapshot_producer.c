@@ -22,10 +22,20 @@ static firn_status find_head(struct firn_op *op, const struct firn_producer *pro
     attempt->ref = firn_metadata_ref(metadata, branch);
     if (attempt->ref && attempt->ref->type == FIRN_REF_TAG)
         return firn_fail(op, FIRN_USAGE, "'%.*s' is a tag; snapshots are added to branches", FIRN_FMT(branch));
-    if (!attempt->ref && !firn_text_is(branch, "main"))
+    if (attempt->ref && producer->change->new_branch)
+        return firn_fail(op, FIRN_EXISTS, "the table has a branch '%.*s' already", FIRN_FMT(branch));
+    if (!attempt->ref && !producer->change->new_branch && !firn_text_is(branch, "main"))
         return firn_fail(op, FIRN_NOT_FOUND, "the table has no branch '%.*s'", FIRN_FMT(branch));
     attempt->head = attempt->ref ? firn_metadata_snapshot(metadata, attempt->ref->snapshot_id) : NULL;
     return FIRN_OK;
+}
+
+static firn_status check_base(struct firn_op *op, struct firn_producer *producer)
+{
+    const struct firn_base_check *check = producer->change->check;
+    if (!check)
+        return FIRN_OK;
+    return fail_finally(producer, check->holds(op, check->context, producer->table->metadata));
 }
 
 static firn_status load_rows(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
@@ -246,6 +256,7 @@ static firn_status check_deletes(struct firn_op *op, const struct firn_data_file
 
 static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
+    struct firn_change change;
     producer->is_final = false;
     FIRN_TRY(firn_op_check(op));
     FIRN_TRY(firn_table_refresh(op, producer->table));
@@ -255,12 +266,13 @@ static firn_status make_attempt(struct firn_op *op, struct firn_producer *produc
     FIRN_TRY(check_deletes(op, producer->change->added_deletes, producer->change->added_delete_count,
                            producer->format_version)); /* which another may have raised */
     FIRN_TRY(find_head(op, producer, attempt));
+    FIRN_TRY(check_base(op, producer));
     FIRN_TRY(load_rows(op, producer, attempt));
     FIRN_TRY(check_deletes(op, producer->carried.files, producer->carried.count, producer->format_version));
     FIRN_TRY(build_manifests(op, producer, attempt));
     FIRN_TRY(write_list(op, producer, attempt)); /* (1) */
-    return firn_catalog_commit(op, producer->table, firn_snapshot_requirements(op, producer, attempt),
-                               firn_snapshot_updates(op, producer, attempt));
+    firn_snapshot_change_of(op, producer, attempt, &change);
+    return firn_catalog_commit(op, producer->table, change.requirements, change.updates);
 }
 
 /* Reference: procedures.md, 3.2. */

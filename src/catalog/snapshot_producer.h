@@ -38,10 +38,19 @@ struct firn_restated_files {
     uint32_t count;
 };
 
+/* What a change needs to be true of the table it is committed to, beyond what is validated anyway. */
+struct firn_base_check {
+    /* Called at each attempt. A failure ends the commit for good. */
+    firn_status (*holds)(struct firn_op *op, void *context, const struct firn_metadata *metadata);
+    void *context;
+};
+
 /* What one snapshot changes. */
 struct firn_snapshot_change {
-    struct firn_text operation; /* "append", "replace", "overwrite", "delete" */
-    struct firn_text branch;    /* "main" */
+    struct firn_text operation;          /* "append", "replace", "overwrite", "delete" */
+    struct firn_text branch;             /* "main" */
+    const struct firn_ref *new_branch;   /* the commit makes the branch, with this retention; EXISTS when it is there */
+    const struct firn_base_check *check; /* NULL: none */
     const struct firn_data_file *added;
     uint32_t added_count;
     int64_t added_sequence_number; /* pinned data sequence number of all added files; FIRN_ABSENT: inherit */

@@ -28,56 +28,26 @@ static json_t *snapshot_json(struct firn_op *op, const struct firn_producer *pro
     return json;
 }
 
-static void set_limit(json_t *json, const char *key, int64_t value)
-{
-    if (value >= 0)
-        firn_json_set_i64(json, key, value);
-}
-
 /* The branch keeps its own retention. */
-static json_t *set_ref_json(const struct firn_producer *producer, const struct firn_attempt *attempt)
+static void set_branch(const struct firn_producer *producer, const struct firn_attempt *attempt,
+                       struct firn_change *change)
 {
-    json_t *json = json_object();
-    firn_json_set_text(json, "action", FIRN_TEXT("set-snapshot-ref"));
-    firn_json_set_text(json, "ref-name", producer->change->branch);
-    firn_json_set_text(json, "type", FIRN_TEXT("branch"));
-    firn_json_set_i64(json, "snapshot-id", producer->snapshot_id);
-    if (attempt->ref) {
-        set_limit(json, "min-snapshots-to-keep", attempt->ref->snapshots_min_keep);
-        set_limit(json, "max-snapshot-age-ms", attempt->ref->snapshot_age_ms_max);
-        set_limit(json, "max-ref-age-ms", attempt->ref->ref_age_ms_max);
-    }
-    return json;
+    static const struct firn_ref plain = { .snapshots_min_keep = -1, .snapshot_age_ms_max = -1, .ref_age_ms_max = -1 };
+    const struct firn_ref *new_branch = producer->change->new_branch;
+    struct firn_ref ref = attempt->ref ? *attempt->ref : new_branch ? *new_branch : plain;
+    ref.name = producer->change->branch;
+    ref.type = FIRN_REF_BRANCH;
+    ref.snapshot_id = producer->snapshot_id;
+    firn_change_set_ref(change, &ref);
 }
 
-json_t *firn_snapshot_updates(struct firn_op *op, const struct firn_producer *producer,
-                              const struct firn_attempt *attempt)
+void firn_snapshot_change_of(struct firn_op *op, const struct firn_producer *producer,
+                             const struct firn_attempt *attempt, struct firn_change *out)
 {
-    json_t *updates = firn_json_own(op->arena, json_array());
-    json_t *add = json_object();
-    firn_json_set_text(add, "action", FIRN_TEXT("add-snapshot"));
-    firn_json_set(add, "snapshot", snapshot_json(op, producer, attempt));
-    json_array_append_new(updates, add);
+    firn_change_init(op, out);
+    firn_change_require_table(out, producer->table->metadata);
+    firn_change_require_ref(out, producer->change->branch, attempt->head ? attempt->head->id : FIRN_NO_SNAPSHOT);
+    firn_json_set(firn_change_add(out, "add-snapshot"), "snapshot", snapshot_json(op, producer, attempt));
     if (!producer->change->stage_only)
-        json_array_append_new(updates, set_ref_json(producer, attempt));
-    return updates;
-}
-
-json_t *firn_snapshot_requirements(struct firn_op *op, const struct firn_producer *producer,
-                                   const struct firn_attempt *attempt)
-{
-    json_t *requirements = firn_json_own(op->arena, json_array());
-    struct firn_text uuid = producer->table->metadata->table_uuid;
-    if (uuid.len > 0) {
-        json_t *same_table = json_object();
-        firn_json_set_text(same_table, "type", FIRN_TEXT("assert-table-uuid"));
-        firn_json_set_text(same_table, "uuid", uuid);
-        json_array_append_new(requirements, same_table);
-    }
-    json_t *same_head = json_object();
-    firn_json_set_text(same_head, "type", FIRN_TEXT("assert-ref-snapshot-id"));
-    firn_json_set_text(same_head, "ref", producer->change->branch);
-    firn_json_set(same_head, "snapshot-id", attempt->head ? json_integer(attempt->head->id) : json_null());
-    json_array_append_new(requirements, same_head);
-    return requirements;
+        set_branch(producer, attempt, out);
 }

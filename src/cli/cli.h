@@ -10,7 +10,7 @@
 /* An option's row is its only declaration: it drives the parser, the checks, `firn help`, the man page and the shell
  * completion. `offset` is where the value goes in the command's argument struct. */
 enum cli_kind {
-    CLI_POSITIONAL, /* struct firn_text; taken in order */
+    CLI_POSITIONAL, /* struct firn_text; taken in order, or by its name as any other */
     CLI_WORDS,      /* struct cli_words; the positional that takes all that are left */
     CLI_TEXT,       /* struct firn_text */
     CLI_CHOICE,     /* struct firn_text, one of `choices` */
@@ -84,6 +84,7 @@ struct cli {
     const char *program;
     const struct cli_command *command; /* NULL: none given */
     void *args;
+    uint64_t given; /* a bit for each of the command's options */
     struct firn_config config;
     bool relaxed;                 /* the session need not survive a loss of power */
     bool config_given;            /* `config` is complete: read no file and no variable */
@@ -140,5 +141,8 @@ struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const ch
 
 extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
     cmd_undelete, cmd_help;
+extern const struct cli_command cmd_create_branch, cmd_create_tag, cmd_drop_branch, cmd_drop_tag;
+extern const struct cli_command cmd_rollback_to_snapshot, cmd_rollback_to_timestamp, cmd_set_current_snapshot;
+extern const struct cli_command cmd_fast_forward, cmd_cherrypick_snapshot, cmd_publish_changes, cmd_ancestors_of;
 
 #endif

@@ -23,7 +23,7 @@ static bool same_name(const char *name, struct firn_text given)
 static const struct cli_option *find_option(const struct cli_option *options, struct firn_text name)
 {
     for (const struct cli_option *option = options; option && option->name; option++)
-        if (!cli_is_positional(option) && same_name(option->name, name))
+        if (option->kind != CLI_WORDS && same_name(option->name, name))
             return option;
     return NULL;
 }
@@ -209,6 +209,17 @@ static firn_status take_value(struct firn_op *op, const struct cli_option *optio
     return FIRN_OK;
 }
 
+/* `option` is a row of the command's table. */
+static void note_given(struct cli *cli, const struct cli_option *option)
+{
+    cli->given |= UINT64_C(1) << (option - cli->command->options);
+}
+
+static bool is_given(const struct cli *cli, const struct cli_option *option)
+{
+    return cli->given >> (option - cli->command->options) & 1;
+}
+
 static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, char **argv, int *at)
 {
     struct firn_text name = firn_text_of(argv[*at] + 2), value = FIRN_TEXT(""), inline_value = FIRN_TEXT("");
@@ -226,18 +237,21 @@ static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, ch
     if (!option)
         return unknown_option(op, cli, name);
     FIRN_TRY(take_value(op, option, inline_value, equals >= 0, argc, argv, at, &value));
+    if (args == cli->args)
+        note_given(cli, option);
     return set_option(op, cli, option, args, value);
 }
 
-static const struct cli_option *positional_at(const struct cli_command *command, size_t index)
+/* The first that was given neither in its place nor by name. */
+static const struct cli_option *next_positional(const struct cli *cli)
 {
-    for (const struct cli_option *option = command->options; option->name; option++)
-        if (option->kind == CLI_WORDS || (option->kind == CLI_POSITIONAL && index-- == 0))
+    for (const struct cli_option *option = cli->command->options; option->name; option++)
+        if (option->kind == CLI_WORDS || (option->kind == CLI_POSITIONAL && !is_given(cli, option)))
             return option;
     return NULL;
 }
 
-static firn_status take_word(struct firn_op *op, struct cli *cli, struct firn_text word, size_t *positionals)
+static firn_status take_word(struct firn_op *op, struct cli *cli, struct firn_text word)
 {
     if (!cli->command) {
         cli->command = cli_find_command(word);
@@ -246,35 +260,28 @@ static firn_status take_word(struct firn_op *op, struct cli *cli, struct firn_te
         cli->args = firn_arena_alloc(&cli->arena, cli->command->args_size);
         return set_defaults(op, cli, cli->command->options, cli->args);
     }
-    const struct cli_option *option = positional_at(cli->command, (*positionals)++);
+    const struct cli_option *option = next_positional(cli);
     if (!option)
         return firn_fail(op, FIRN_USAGE, "%s: unexpected argument '%.*s'", cli->command->name, FIRN_FMT(word));
+    note_given(cli, option);
     return set_option(op, cli, option, cli->args, word);
 }
 
-static firn_status check_required(struct firn_op *op, const struct cli *cli, size_t positionals)
+static firn_status check_required(struct firn_op *op, const struct cli *cli)
 {
-    size_t seen = 0;
     for (const struct cli_option *option = cli->command->options; option->name; option++) {
-        struct firn_text value;
-        if (cli_is_positional(option)) {
-            if (seen++ < positionals || !option->required)
-                continue;
-            firn_status status = firn_fail(op, FIRN_USAGE, "%s: %s is missing", cli->command->name, option->value);
-            return firn_hint(op, status, "see 'firn help %s'", cli->command->name);
-        }
-        if (!option->required)
+        if (!option->required || is_given(cli, option))
             continue;
-        memcpy(&value, (const unsigned char *)cli->args + option->offset, sizeof value);
-        if (value.len == 0)
-            return firn_fail(op, FIRN_USAGE, "%s: --%s is missing", cli->command->name, option->name);
+        bool by_place = cli_is_positional(option);
+        firn_status status = firn_fail(op, FIRN_USAGE, "%s: %s%s is missing", cli->command->name, by_place ? "" : "--",
+                                       by_place ? option->value : option->name);
+        return firn_hint(op, status, "see 'firn help %s'", cli->command->name);
     }
     return FIRN_OK;
 }
 
 firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv)
 {
-    size_t positionals = 0;
     bool only_words = false; /* after "--" */
     FIRN_TRY(set_defaults(op, cli, cli_global_options, &cli->globals));
     for (int at = 1; at < argc; at++) {
@@ -288,9 +295,9 @@ firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv
         else if (!only_words && arg[0] == '-' && arg[1])
             return firn_fail(op, FIRN_USAGE, "unknown option %s", arg);
         else
-            FIRN_TRY(take_word(op, cli, firn_text_of(arg), &positionals));
+            FIRN_TRY(take_word(op, cli, firn_text_of(arg)));
     }
     if (!cli->command || cli->globals.help || cli->globals.version)
         return FIRN_OK;
-    return check_required(op, cli, positionals);
+    return check_required(op, cli);
 }

@@ -6,22 +6,27 @@
 #include "base/math.h"
 
 static const struct {
-    char suffix;
+    const char *symbol, *name; /* the name also with an s */
     int64_t ms;
 } units[] = {
-    { 's', 1000 },
-    { 'm', 60 * INT64_C(1000) },
-    { 'h', FIRN_MS_PER_HOUR },
-    { 'd', FIRN_MS_PER_DAY },
-    { 'w', 7 * FIRN_MS_PER_DAY },
+    { "s", "second", 1000 },         { "m", "minute", 60 * INT64_C(1000) }, { "h", "hour", FIRN_MS_PER_HOUR },
+    { "d", "day", FIRN_MS_PER_DAY }, { "w", "week", 7 * FIRN_MS_PER_DAY },
 };
 
-static bool is_number(struct firn_text text)
+static size_t digit_count(struct firn_text text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] < '0' || text.data[i] > '9')
-            return false;
-    return text.len > 0;
+    size_t count = 0;
+    while (count < text.len && text.data[count] >= '0' && text.data[count] <= '9')
+        count++;
+    return count;
+}
+
+static bool is_unit(struct firn_text word, size_t index)
+{
+    struct firn_text name = firn_text_of(units[index].name);
+    return firn_text_is(word, units[index].symbol) || firn_text_same_nocase(word, name) ||
+           (word.len == name.len + 1 && (word.data[name.len] | 0x20) == 's' &&
+            firn_text_same_nocase(firn_text_until(word, name.len), name));
 }
 
 /* False for a text that is no age. Digits that do not fit are an age beyond all others, not an error: whoever asks for
@@ -29,13 +34,12 @@ static bool is_number(struct firn_text text)
 static bool parse_age(struct firn_text text, int64_t *ms)
 {
     int64_t count;
-    if (text.len < 2 || !is_number(firn_text_until(text, text.len - 1)))
-        return false;
-    for (size_t i = 0; i < FIRN_COUNT_OF(units); i++) {
-        if (text.data[text.len - 1] != units[i].suffix)
+    size_t digits = digit_count(text);
+    struct firn_text number = firn_text_until(text, digits), unit = firn_text_trim(firn_text_from(text, digits));
+    for (size_t i = 0; digits > 0 && i < FIRN_COUNT_OF(units); i++) {
+        if (!is_unit(unit, i))
             continue;
-        if (!firn_text_to_i64(firn_text_until(text, text.len - 1), &count) ||
-            __builtin_mul_overflow(count, units[i].ms, ms))
+        if (!firn_text_to_i64(number, &count) || __builtin_mul_overflow(count, units[i].ms, ms))
             *ms = INT64_MAX;
         return true;
     }

@@ -10,7 +10,11 @@ from iceberg_files import live_files
 from lake import full_name
 from tables import EVENTS, append_events
 
-COMMANDS = ["rewrite-data-files", "describe", "inspect", "demo"]
+COMMANDS = [
+    "rewrite-data-files", "create-branch", "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
+    "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
+    "ancestors-of", "describe", "inspect", "demo",
+]
 
 
 @pytest.fixture

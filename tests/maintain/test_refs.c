@@ -1,0 +1,440 @@
+/* Branches, tags, rollbacks and picks, as procedures.md 9 and 10 have them. */
+#include "check.h"
+
+#include "catalog/change.h"
+#include "firn/refs.h"
+#include "support/fault_store.h"
+#include "support/fixture.h"
+
+/* A table in memory with a clock that a test moves. */
+struct world {
+    struct firn_op *op;
+    struct firn_env env;
+    int64_t now_ms;
+    struct firn_store *store;
+    struct fixture fixture;
+    struct firn_refs refs;
+};
+
+static int64_t clock_us(void *context)
+{
+    return ((struct world *)context)->now_ms * 1000;
+}
+
+static void open_world(struct world *world, void **state)
+{
+    *world = (struct world){ .op = test_op(state), .env = *firn_env_real(), .now_ms = 1700000000000 };
+    world->env.now_us = clock_us;
+    world->env.context = world;
+    world->op->env = &world->env;
+    CHECK_OK(world->op, firn_store_open_memory(world->op, &world->store));
+    CHECK_OK(world->op, fixture_open(world->op, world->store, FIRN_TEXT("mem://w"), &world->fixture));
+    struct fixture_options options = {
+        .spec = "{\"spec-id\": 0, \"fields\": [{\"name\": \"id\", \"transform\": \"identity\", \"source-id\": 1, "
+                "\"field-id\": 1000}]}",
+    };
+    CHECK_OK(world->op, fixture_create(world->op, &world->fixture, options));
+    world->refs = (struct firn_refs){ .table = &world->fixture.table };
+}
+
+static void close_world(struct world *world)
+{
+    fixture_close(&world->fixture);
+    firn_store_close(world->store);
+}
+
+static const struct firn_metadata *metadata_of(const struct world *world)
+{
+    return world->fixture.table.metadata;
+}
+
+/* A file in the partition of `day`. */
+static struct firn_data_file file_of(struct world *world, const char *name, int64_t day)
+{
+    struct firn_value *value = FIRN_NEW(world->op->arena, struct firn_value);
+    *value = (struct firn_value){ .type = FIRN_TYPE_INT, .integer = day };
+    struct firn_data_file file = fixture_file(world->op, &world->fixture, name, 1);
+    file.partition = (struct firn_partition){ value, 1 };
+    return file;
+}
+
+struct made {
+    const char *operation;
+    const char *branch;
+    const char *wap_id;
+    const char *replaced; /* a file that goes, with replace-partitions=true */
+    bool staged;
+};
+
+/* Commits one file and gives the snapshot. */
+static int64_t make(struct world *world, const char *name, int64_t day, struct made how)
+{
+    struct firn_data_file added = file_of(world, name, day);
+    struct firn_data_file removed = file_of(world, how.replaced ? how.replaced : "unused", day);
+    const struct firn_text properties[][2] = { { FIRN_TEXT("wap.id"), firn_text_of(how.wap_id) } };
+    const struct firn_text replacing[][2] = { { FIRN_TEXT("replace-partitions"), FIRN_TEXT("true") } };
+    struct firn_snapshot_change change = {
+        .operation = firn_text_of(how.operation ? how.operation : "append"),
+        .branch = firn_text_of(how.branch ? how.branch : "main"),
+        .added = &added,
+        .added_count = 1,
+        .added_sequence_number = FIRN_ABSENT,
+        .removed = &removed,
+        .removed_count = how.replaced ? 1 : 0,
+        .base_snapshot_id = FIRN_NO_SNAPSHOT,
+        .properties = how.wap_id     ? properties
+                      : how.replaced ? replacing
+                                     : NULL,
+        .property_count = how.wap_id || how.replaced ? 1 : 0,
+        .stage_only = how.staged,
+    };
+    struct firn_snapshot_result result;
+    world->now_ms += 1000;
+    CHECK_OK(world->op, firn_snapshot_commit(world->op, NULL, &world->fixture.table, &change, &result));
+    return result.snapshot_id;
+}
+
+static void check_live(struct world *world, const char *expected)
+{
+    struct firn_text live;
+    CHECK_OK(world->op, fixture_live(world->op, &world->fixture, &live));
+    CHECK(firn_text_is(live, expected), "'%.*s', not '%s'", FIRN_FMT(live), expected);
+}
+
+static const struct firn_ref *ref_of(const struct world *world, const char *name)
+{
+    return firn_metadata_ref(metadata_of(world), firn_text_of(name));
+}
+
+static firn_status create(struct world *world, struct firn_ref_create_args args)
+{
+    struct firn_ref_report report;
+    return firn_ref_create(world->op, &world->refs, &args, &report);
+}
+
+static firn_status drop(struct world *world, struct firn_ref_drop_args args)
+{
+    struct firn_ref_report report;
+    return firn_ref_drop(world->op, &world->refs, &args, &report);
+}
+
+static void branches_and_tags(void **state)
+{
+    struct world world;
+    open_world(&world, state);
+    int64_t first = make(&world, "a", 1, (struct made){ 0 }), second = make(&world, "b", 1, (struct made){ 0 });
+    const int64_t unknown = 12345;
+    static const struct {
+        const char *what;
+        struct firn_ref_create_args args;
+        firn_status status;
+    } cases[] = {
+        { "a branch",
+          { .name = FIRN_TEXT_INIT("dev"), .snapshot_retention = FIRN_TEXT_INIT("5 snapshots 7 days") },
+          0 },
+        { "again", { .name = FIRN_TEXT_INIT("dev") }, FIRN_EXISTS },
+        { "again, as a tag", { .kind = FIRN_KIND_TAG, .name = FIRN_TEXT_INIT("dev") }, FIRN_EXISTS },
+        { "if not exists",
+          { .name = FIRN_TEXT_INIT("dev"), .if_not_exists = true, .retain = FIRN_TEXT_INIT("1d") },
+          0 },
+        { "a tag", { .kind = FIRN_KIND_TAG, .name = FIRN_TEXT_INIT("v1"), .retain = FIRN_TEXT_INIT("36h") }, 0 },
+        { "main as a tag", { .kind = FIRN_KIND_TAG, .name = FIRN_TEXT_INIT("main"), .or_replace = true }, FIRN_USAGE },
+        { "a branch over a tag", { .name = FIRN_TEXT_INIT("v1"), .or_replace = true }, FIRN_USAGE },
+        { "replace what is not there", { .name = FIRN_TEXT_INIT("x"), .replace = true }, FIRN_NOT_FOUND },
+        { "both kinds of replace", { .name = FIRN_TEXT_INIT("dev"), .replace = true, .or_replace = true }, FIRN_USAGE },
+        { "no name", { .replace = true }, FIRN_USAGE },
+        { "age 0", { .name = FIRN_TEXT_INIT("x"), .retain = FIRN_TEXT_INIT("0d") }, FIRN_USAGE },
+        { "no age", { .name = FIRN_TEXT_INIT("x"), .retain = FIRN_TEXT_INIT("soon") }, FIRN_USAGE },
+        { "0 snapshots",
+          { .name = FIRN_TEXT_INIT("x"), .snapshot_retention = FIRN_TEXT_INIT("0 snapshots") },
+          FIRN_USAGE },
+        { "a tag that keeps snapshots",
+          { .kind = FIRN_KIND_TAG, .name = FIRN_TEXT_INIT("x"), .snapshot_retention = FIRN_TEXT_INIT("7d") },
+          FIRN_USAGE },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        firn_status status = create(&world, cases[i].args);
+        CHECK(status == cases[i].status, "%s: %s", cases[i].what, firn_status_name(status));
+    }
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND,
+                 create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("x"), .snapshot_id = &unknown }));
+    const struct firn_ref *dev = ref_of(&world, "dev");
+    CHECK(dev->snapshot_id == second && dev->snapshots_min_keep == 5 && dev->ref_age_ms_max == -1, " ");
+    CHECK(dev->snapshot_age_ms_max == INT64_C(7) * 86400000, " ");
+    CHECK(ref_of(&world, "v1")->ref_age_ms_max == 36 * 3600000 && metadata_of(&world)->ref_count == 3, " ");
+
+    /* Replacing keeps the retention that is not given anew. */
+    CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev"),
+                                                                     .replace = true,
+                                                                     .snapshot_id = &first,
+                                                                     .snapshot_retention = FIRN_TEXT("2h") }));
+    dev = ref_of(&world, "dev");
+    CHECK(dev->snapshot_id == first && dev->snapshots_min_keep == 5 && dev->snapshot_age_ms_max == 7200000, " ");
+
+    CHECK_STATUS(world.op, FIRN_USAGE, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("main") }));
+    CHECK_STATUS(world.op, FIRN_USAGE, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("v1") }));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("x") }));
+    CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("x"), .if_exists = true }));
+    CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v1") }));
+    CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("dev") }));
+    CHECK(metadata_of(&world)->ref_count == 1, " ");
+    close_world(&world);
+}
+
+static void an_empty_table(void **state)
+{
+    struct world world;
+    struct firn_ancestors ancestors;
+    open_world(&world, state);
+    CHECK_STATUS(world.op, FIRN_USAGE,
+                 create(&world, (struct firn_ref_create_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v") }));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND,
+                 create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev"), .replace = true }));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_ancestors_of(world.op, &world.fixture.table, NULL, &ancestors));
+    CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev"),
+                                                                     .snapshot_retention = FIRN_TEXT("3 snapshots") }));
+    const struct firn_metadata *metadata = metadata_of(&world);
+    CHECK(metadata->snapshot_count == 1 && metadata->current_snapshot_id == FIRN_NO_SNAPSHOT, " ");
+    CHECK(ref_of(&world, "dev")->snapshots_min_keep == 3 && metadata->ref_count == 1, " ");
+    CHECK(firn_text_is(metadata->snapshots[0].operation, "append"), " ");
+    make(&world, "a", 1, (struct made){ .branch = "dev" });
+
+    /* main is made by going there. */
+    struct firn_ref_move move;
+    CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("dev"), &move));
+    CHECK(!move.has_previous && move.current_snapshot_id == metadata_of(&world)->current_snapshot_id, " ");
+    check_live(&world, "a");
+    close_world(&world);
+}
+
+static void rollbacks(void **state)
+{
+    struct world world;
+    struct firn_ref_move move;
+    int64_t ids[3];
+    open_world(&world, state);
+    const char *const names[] = { "a", "b", "c" };
+    for (int i = 0; i < 3; i++)
+        ids[i] = make(&world, names[i], 1, (struct made){ 0 }); /* at 1, 2 and 3 seconds */
+    CHECK_OK(world.op, firn_rollback_to_snapshot(world.op, &world.refs, ids[0], &move));
+    CHECK(move.has_previous && move.previous_snapshot_id == ids[2] && move.current_snapshot_id == ids[0], " ");
+    check_live(&world, "a");
+    CHECK(metadata_of(&world)->snapshot_count == 3, "a rollback removes nothing");
+    CHECK_STATUS(world.op, FIRN_USAGE, firn_rollback_to_snapshot(world.op, &world.refs, ids[2], &move));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_rollback_to_snapshot(world.op, &world.refs, 5, &move));
+    CHECK_OK(world.op, firn_set_current_snapshot(world.op, &world.refs, &ids[2], FIRN_TEXT(""), &move));
+    check_live(&world, "a b c");
+
+    /* Strictly older than the time: b was made at second 2 after 22:13:20. */
+    CHECK_OK(world.op, firn_rollback_to_timestamp(world.op, &world.refs, FIRN_TEXT("2023-11-14 22:13:22.001"), &move));
+    CHECK(move.current_snapshot_id == ids[1], " ");
+    CHECK_OK(world.op,
+             firn_rollback_to_timestamp(world.op, &world.refs, FIRN_TEXT("2023-11-14T23:13:22+01:00"), &move));
+    CHECK(move.current_snapshot_id == ids[0], " ");
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND,
+                 firn_rollback_to_timestamp(world.op, &world.refs, FIRN_TEXT("2023-11-14 22:13:21"), &move));
+    CHECK_STATUS(world.op, FIRN_USAGE,
+                 firn_rollback_to_timestamp(world.op, &world.refs, FIRN_TEXT("yesterday"), &move));
+
+    CHECK_STATUS(world.op, FIRN_USAGE, firn_set_current_snapshot(world.op, &world.refs, NULL, FIRN_TEXT(""), &move));
+    CHECK_STATUS(world.op, FIRN_USAGE,
+                 firn_set_current_snapshot(world.op, &world.refs, &ids[1], FIRN_TEXT("main"), &move));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND,
+                 firn_set_current_snapshot(world.op, &world.refs, NULL, FIRN_TEXT("dev"), &move));
+    struct firn_text before = world.fixture.table.metadata_location;
+    CHECK_OK(world.op, firn_set_current_snapshot(world.op, &world.refs, NULL, FIRN_TEXT("main"), &move));
+    CHECK(firn_text_same(before, world.fixture.table.metadata_location), "nothing changes, nothing is committed");
+
+    world.refs.dry_run = true;
+    CHECK_OK(world.op, firn_set_current_snapshot(world.op, &world.refs, &ids[2], FIRN_TEXT(""), &move));
+    CHECK(move.current_snapshot_id == ids[2] && metadata_of(&world)->current_snapshot_id == ids[0], " ");
+    close_world(&world);
+}
+
+static void fast_forward(void **state)
+{
+    struct world world;
+    struct firn_ref_move move;
+    struct firn_ancestors ancestors;
+    open_world(&world, state);
+    int64_t first = make(&world, "a", 1, (struct made){ 0 });
+    CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev") }));
+    CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v") }));
+    int64_t second = make(&world, "b", 1, (struct made){ .branch = "dev" });
+    CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("dev"), &move));
+    CHECK(move.previous_snapshot_id == first && move.current_snapshot_id == second, " ");
+    CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("dev"), &move));
+    CHECK(move.previous_snapshot_id == second && move.current_snapshot_id == second, "nothing to do");
+    CHECK_STATUS(world.op, FIRN_USAGE,
+                 firn_fast_forward(world.op, &world.refs, FIRN_TEXT("v"), FIRN_TEXT("main"), &move));
+    CHECK_STATUS(world.op, FIRN_USAGE,
+                 firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("v"), &move));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND,
+                 firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("x"), &move));
+    CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("new"), FIRN_TEXT("v"), &move));
+    CHECK(!move.has_previous && ref_of(&world, "new")->snapshot_id == first, " ");
+
+    CHECK_OK(world.op, firn_ancestors_of(world.op, &world.fixture.table, NULL, &ancestors));
+    CHECK(ancestors.count == 2 && ancestors.items[0].snapshot_id == second, " ");
+    CHECK(ancestors.items[1].snapshot_id == first && ancestors.items[1].timestamp_ms == 1700000001000, " ");
+    CHECK_OK(world.op, firn_ancestors_of(world.op, &world.fixture.table, &first, &ancestors));
+    CHECK(ancestors.count == 1, " ");
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND,
+                 firn_ancestors_of(world.op, &world.fixture.table, &(int64_t){ 1 }, &ancestors));
+    close_world(&world);
+}
+
+static firn_status pick(struct world *world, int64_t id, struct firn_pick *out)
+{
+    return firn_cherrypick_snapshot(world->op, &world->refs, id, out);
+}
+
+static void picking_appends(void **state)
+{
+    struct world world;
+    struct firn_pick picked;
+    open_world(&world, state);
+    make(&world, "a", 1, (struct made){ 0 });
+    int64_t next = make(&world, "b", 1, (struct made){ .staged = true, .wap_id = "w1" });
+    int64_t beside = make(&world, "c", 2, (struct made){ .staged = true, .wap_id = "w2" });
+    make(&world, "d", 2, (struct made){ .staged = true, .wap_id = "w3" });
+    make(&world, "e", 2, (struct made){ .staged = true, .wap_id = "w3" });
+
+    /* The first follows main's head: main moves, and no snapshot is made. */
+    CHECK_OK(world.op, firn_publish_changes(world.op, &world.refs, FIRN_TEXT("w1"), &picked));
+    CHECK(picked.source_snapshot_id == next && picked.current_snapshot_id == next, " ");
+    check_live(&world, "a b");
+
+    CHECK_OK(world.op, pick(&world, beside, &picked));
+    CHECK(picked.source_snapshot_id == beside && picked.current_snapshot_id != beside, " ");
+    check_live(&world, "a b c");
+    struct firn_text source = fixture_summary(&world.fixture, "source-snapshot-id");
+    CHECK(firn_text_same(source, firn_text_format(world.op->arena, "%" PRId64, beside)), " ");
+    CHECK(firn_text_is(fixture_summary(&world.fixture, "published-wap-id"), "w2"), " ");
+    CHECK(firn_text_is(fixture_summary(&world.fixture, "operation"), "append"), " ");
+    CHECK(firn_text_is(fixture_summary(&world.fixture, "total-data-files"), "3"), " ");
+
+    CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, next, &picked));
+    CHECK(strstr(world.op->error.text, "in main's history already"), "%s", world.op->error.text);
+    CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, beside, &picked));
+    CHECK(strstr(world.op->error.text, "was picked already"), "%s", world.op->error.text);
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, pick(&world, 77, &picked));
+    CHECK_STATUS(world.op, FIRN_USAGE, firn_publish_changes(world.op, &world.refs, FIRN_TEXT("w3"), &picked));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_publish_changes(world.op, &world.refs, FIRN_TEXT("w9"), &picked));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_publish_changes(world.op, &world.refs, FIRN_TEXT(""), &picked));
+
+    /* The same wap.id published twice. */
+    int64_t again = make(&world, "f", 2, (struct made){ .staged = true, .wap_id = "w2" });
+    make(&world, "g", 2, (struct made){ 0 });
+    CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, again, &picked));
+    CHECK(strstr(world.op->error.text, "published already"), "%s", world.op->error.text);
+    check_live(&world, "a b c g");
+    close_world(&world);
+}
+
+static void picking_replacements(void **state)
+{
+    struct world world;
+    struct firn_pick picked;
+    open_world(&world, state);
+    make(&world, "a", 1, (struct made){ 0 });
+    struct made replaces = { .operation = "overwrite", .replaced = "a", .staged = true };
+    int64_t good = make(&world, "A", 1, replaces);
+    struct made plain = { .operation = "overwrite", .staged = true };
+    int64_t overwrite = make(&world, "x", 1, plain);
+    make(&world, "b", 2, (struct made){ 0 }); /* in another partition */
+
+    world.refs.dry_run = true;
+    CHECK_OK(world.op, pick(&world, good, &picked));
+    CHECK(!picked.has_current, " ");
+    world.refs.dry_run = false;
+    CHECK_OK(world.op, pick(&world, good, &picked));
+    check_live(&world, "A b");
+    CHECK(firn_text_is(fixture_summary(&world.fixture, "replace-partitions"), "true"), " ");
+    CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, overwrite, &picked));
+
+    /* The partition got a file meanwhile. */
+    replaces.replaced = "A";
+    int64_t late = make(&world, "AA", 1, replaces);
+    make(&world, "c", 1, (struct made){ 0 });
+    CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, late, &picked));
+    CHECK(strstr(world.op->error.text, "came to a partition"), "%s", world.op->error.text);
+    check_live(&world, "A b c");
+    close_world(&world);
+}
+
+/* Log entries in the order (B, 1010), (A, 1000), (C, 1020): as of 1009 it was A, whatever the order. */
+static void a_snapshot_log_out_of_order(void **state)
+{
+    struct world world;
+    open_world(&world, state);
+    int64_t a = make(&world, "a", 1, (struct made){ 0 }), b = make(&world, "b", 1, (struct made){ 0 }),
+            c = make(&world, "c", 1, (struct made){ 0 });
+    struct firn_snapshot_log_entry log[] = { { 1010, b }, { 1000, a }, { 1020, c } };
+    struct firn_metadata metadata = *metadata_of(&world);
+    metadata.snapshot_log = log;
+    metadata.snapshot_log_count = 3;
+    const struct {
+        int64_t at, id;
+    } cases[] = { { 1000, a }, { 1009, a }, { 1010, b }, { 1019, b }, { 1020, c }, { 99999, c } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct firn_snapshot *found = firn_metadata_snapshot_at(&metadata, cases[i].at);
+        CHECK(found && found->id == cases[i].id, "as of %d", (int)cases[i].at);
+    }
+    CHECK(!firn_metadata_snapshot_at(&metadata, 999), " ");
+    close_world(&world);
+}
+
+/* Others move a reference between a decision and its commit: it is decided anew. */
+struct racing {
+    struct world *world;
+    int attempts;
+};
+
+static firn_status decide_while_others_commit(struct firn_op *op, void *context, const struct firn_table *table,
+                                              struct firn_change *out)
+{
+    struct racing *racing = context;
+    struct firn_ref ref = *firn_metadata_ref(table->metadata, FIRN_TEXT("main"));
+    firn_change_require_ref(out, ref.name, ref.snapshot_id);
+    ref.name = FIRN_TEXT("seen");
+    ref.type = FIRN_REF_TAG;
+    firn_change_set_ref(out, &ref);
+    if (racing->attempts++ > 0)
+        return FIRN_OK;
+    struct fixture other;
+    struct firn_data_file file = file_of(racing->world, "other", 1);
+    CHECK_OK(op, fixture_open(op, racing->world->store, FIRN_TEXT("mem://w"), &other));
+    CHECK_OK(op, fixture_load(op, &other));
+    CHECK_OK(op, fixture_append(op, &other, &file, 1));
+    fixture_close(&other);
+    return FIRN_OK;
+}
+
+static void lost_races_are_decided_anew(void **state)
+{
+    struct world world;
+    open_world(&world, state);
+    make(&world, "a", 1, (struct made){ 0 });
+    struct racing racing = { .world = &world };
+    CHECK_OK(world.op, firn_change_commit(world.op, &world.fixture.table, decide_while_others_commit, &racing));
+    CHECK(racing.attempts == 2, "%d", racing.attempts);
+    CHECK(ref_of(&world, "seen")->snapshot_id == metadata_of(&world)->current_snapshot_id, " ");
+    check_live(&world, "a other");
+    close_world(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(branches_and_tags),
+        TEST(an_empty_table),
+        TEST(rollbacks),
+        TEST(fast_forward),
+        TEST(picking_appends),
+        TEST(picking_replacements),
+        TEST(lost_races_are_decided_anew),
+        TEST(a_snapshot_log_out_of_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
