@@ -3,6 +3,7 @@
 
 #include "base/math.h"
 #include "rewrite/bin.h"
+#include "rewrite/deletion.h"
 
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
 #define WINDOW_BYTES_MAX (UINT64_C(64) << 20)
@@ -16,9 +17,11 @@ firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_sche
     return firn_output_schema_new(op, schema, false, &output);
 }
 
+/* What reading and writing may take beside the sets of deleted rows. */
 static uint64_t group_memory(const struct firn_group_run *run)
 {
-    return run->context->memory_bytes_max ? run->context->memory_bytes_max : MEMORY_UNLIMITED;
+    uint64_t all = run->context->memory_bytes_max ? run->context->memory_bytes_max : MEMORY_UNLIMITED;
+    return all - FIRN_MIN(run->deleted_bytes, all / 2);
 }
 
 /* How many bins run side by side: what threads and memory allow. */
@@ -138,31 +141,45 @@ static firn_status check_inputs(struct firn_op *op, const struct firn_group_run 
     return FIRN_OK;
 }
 
-/* What the deletes are asked with: inputs as entries of a manifest. */
-static firn_status load_deletes(struct firn_op *op, struct firn_group_run *run)
+/* What the deletes are asked with: the inputs as entries of a manifest. */
+static struct firn_scan_file *list_scan_files(struct firn_op *op, const struct firn_rewrite_group *group)
 {
-    const struct firn_rewrite_group *group = run->group;
-    struct firn_deletions_config config = {
-        .metadata = run->context->metadata,
-        .store = run->context->store,
-        .pool = run->context->pool,
-        .memory_bytes_max = group_memory(run) / 2, /* before anything else of the group is there */
-    };
-    if (!group->input_deletes)
-        return FIRN_OK;
-    if (!group->input_sequence_numbers)
-        return firn_fail(op, FIRN_USAGE, "a group with deletes needs its inputs' sequence numbers");
     struct firn_manifest_entry *entries = FIRN_NEW_ARRAY(op->arena, struct firn_manifest_entry, group->input_count);
-    run->scan_files = FIRN_NEW_ARRAY(op->arena, struct firn_scan_file, group->input_count);
+    struct firn_scan_file *files = FIRN_NEW_ARRAY(op->arena, struct firn_scan_file, group->input_count);
     for (uint32_t i = 0; i < group->input_count; i++) {
         entries[i] = (struct firn_manifest_entry){
             .status = FIRN_ENTRY_EXISTING,
             .sequence_number = group->input_sequence_numbers[i],
             .file = group->inputs[i],
         };
-        run->scan_files[i] = (struct firn_scan_file){ &entries[i], group->input_deletes[i] };
+        files[i] = (struct firn_scan_file){ &entries[i], group->input_deletes[i] };
     }
-    return firn_deletions_load(op, &config, run->scan_files, group->input_count, &run->deletions);
+    return files;
+}
+
+static firn_status load_deletes(struct firn_op *op, struct firn_group_run *run)
+{
+    const struct firn_rewrite_group *group = run->group;
+    const struct firn_rewrite_context *context = run->context;
+    struct firn_deletions_config config = {
+        .metadata = context->metadata,
+        .store = context->store,
+        .pool = context->pool,
+        .memory_bytes_max = context->memory_bytes_max / 2, /* nothing else is held yet */
+    };
+    struct firn_deletions *deletions;
+    if (!group->input_deletes)
+        return FIRN_OK;
+    if (!group->input_sequence_numbers)
+        return firn_fail(op, FIRN_USAGE, "a group with deletes needs its inputs' sequence numbers");
+    struct firn_scan_file *files = list_scan_files(op, group);
+    FIRN_TRY(firn_deletions_load(op, &config, files, group->input_count, &deletions));
+    run->deleted = FIRN_NEW_ARRAY(op->arena, const struct firn_positions *, group->input_count);
+    for (uint32_t i = 0; i < group->input_count; i++) {
+        FIRN_TRY(firn_deletions_find(op, deletions, &files[i], &run->deleted[i]));
+        run->deleted_bytes += run->deleted[i] ? firn_positions_bytes(run->deleted[i]) : 0;
+    }
+    return FIRN_OK;
 }
 
 /* (1) Every row of every input was read exactly once, and as many were written as no delete names. Deletes of rows past
@@ -291,10 +308,10 @@ static firn_status run_group(struct firn_op *op, const struct firn_rewrite_conte
     struct firn_row_mapper mapper;
     struct firn_group_run run = { .context = context, .group = group, .row_mapper = &mapper };
     FIRN_TRY(check_inputs(op, &run));
+    FIRN_TRY(load_deletes(op, &run));
     FIRN_TRY(firn_group_run_init(op, &run));
     if (group->index == 0)
         warn_of_bloom_filters(op, context->metadata);
-    FIRN_TRY(load_deletes(op, &run));
     firn_row_mapper_init(&mapper, context->row_map_bytes_max);
     firn_status status = run_bins(op, &run, out);
     firn_row_mapper_done(&mapper);

@@ -3,7 +3,7 @@
 #ifndef FIRN_REWRITE_GROUP_RUN_H
 #define FIRN_REWRITE_GROUP_RUN_H
 
-#include "rewrite/deletion.h"
+#include "format/puffin/positions.h"
 #include "rewrite/input_shape.h"
 #include "rewrite/output_schema.h"
 #include "rewrite/rewrite.h"
@@ -35,9 +35,9 @@ struct firn_group_run {
     atomic_uint_fast64_t requests;
 
     /* Shared by the bins. */
-    struct firn_input_rows *input_rows; /* one an input */
-    struct firn_deletions *deletions;   /* NULL: no row is deleted */
-    struct firn_scan_file *scan_files;  /* one an input, to ask for its deletes */
+    struct firn_input_rows *input_rows;    /* one an input */
+    const struct firn_positions **deleted; /* of each input, NULL for none; NULL: of no input */
+    uint64_t deleted_bytes;                /* what these take in memory */
     struct firn_row_mapper *row_mapper;
 };
 

@@ -19,7 +19,6 @@ struct firn_input {
     struct firn_buffer bytes;
     struct firn_footer *footer;
     struct firn_projection projection;
-    const struct firn_positions *deleted; /* NULL: no row */
     uint32_t slices_left;
     uint64_t progress_bytes; /* to report when the input is done; 0 when it was read before */
     bool progress_file;      /* the file's first piece counts the file */
@@ -71,20 +70,12 @@ static firn_status read_footer(struct firn_op *op, struct firn_group_run *run, s
     return FIRN_OK;
 }
 
-static firn_status find_deleted(struct firn_op *op, const struct firn_group_run *run, struct firn_input *input)
-{
-    if (!run->deletions)
-        return FIRN_OK;
-    return firn_deletions_find(op, run->deletions, &run->scan_files[input->index], &input->deleted);
-}
-
 static firn_status load_input(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
 {
     const struct firn_metadata *metadata = run->context->metadata;
     const struct firn_partition_spec *spec = firn_metadata_spec(metadata, input->file->spec_id);
     if (!spec)
         return firn_fail(op, FIRN_CORRUPT, "the table has no partition spec %d", input->file->spec_id);
-    FIRN_TRY(find_deleted(op, run, input));
     FIRN_TRY(read_footer(op, run, input));
     struct firn_projection_config config = {
         .schema = &run->schema,
@@ -117,8 +108,7 @@ static firn_status load_job(struct firn_op *op, void *context, size_t index)
 
 static uint64_t input_memory(const struct firn_input *input)
 {
-    return input->bytes.capacity + input->arena.used_bytes +
-           (input->deleted ? firn_positions_bytes(input->deleted) : 0);
+    return input->bytes.capacity + input->arena.used_bytes;
 }
 
 static void close_input(struct firn_window *window, struct firn_input *input)
@@ -186,6 +176,7 @@ static struct piece_rows list_slices(struct firn_op *op, struct firn_window *win
                                      uint32_t piece_index)
 {
     const struct firn_rewrite_piece *piece = &window->bin->pieces[piece_index];
+    const struct firn_positions *deleted = window->run->deleted ? window->run->deleted[input->index] : NULL;
     struct piece_rows rows = { 0 };
     int64_t first_row = 0, piece_row = 0;
     for (uint32_t i = 0; i < input->footer->row_group_count; first_row += input->footer->row_groups[i++].row_count) {
@@ -200,8 +191,8 @@ static struct piece_rows list_slices(struct firn_op *op, struct firn_window *win
             .piece_row = piece_row,
             .first_row = first_row,
             .row_count = row_group->row_count,
-            .deleted = input->deleted,
-            .deleted_count = count_deleted(input->deleted, first_row, row_group->row_count),
+            .deleted = deleted,
+            .deleted_count = count_deleted(deleted, first_row, row_group->row_count),
             .bytes = row_group_bytes(row_group),
             .held_bytes = held_bytes(input, row_group),
         };

@@ -18,7 +18,16 @@
     "{\"spec-id\":0,\"fields\":[]},{\"spec-id\":1,\"fields\":[{\"source-id\":1,\"field-id\":1000,\"name\":\"b\","      \
     "\"transform\":\"bucket[3]\"}]}"
 
-enum { FILES_MAX = 8, LEAVES_MAX = 5, GROUPS_MAX = 4, ROWS_MAX = 64, PIECES_MAX = 5, BINS_MAX = 3, TRIALS = 60 };
+enum {
+    FILES_MAX = 8,
+    LEAVES_MAX = 5,
+    GROUPS_MAX = 4,
+    ROWS_MAX = 64,
+    PIECES_MAX = 5,
+    BINS_MAX = 3,
+    TRIALS = 60,
+    NOISE_ROWS = 4000
+};
 
 /* A table whose rows are numbered from 0 on, through all files; the number is the row's id and decides all else. */
 struct table_test {
@@ -30,7 +39,7 @@ struct table_test {
     int64_t sequence_numbers[FILES_MAX], first_rows[FILES_MAX + 1];
     struct firn_delete_match matches[FILES_MAX];
     uint32_t file_count, delete_count;
-    bool deleted[FILES_MAX * GROUPS_MAX * ROWS_MAX];
+    bool deleted[FILES_MAX * NOISE_ROWS];
 };
 
 static void begin(struct table_test *test, struct firn_op *op, const char *schema)
@@ -519,6 +528,58 @@ static void an_unreadable_delete_fails_the_group(void **state)
     firn_store_close(test.store);
 }
 
+static void add_noise_file(struct table_test *test, int rows)
+{
+    struct firn_op *op = test->op;
+    struct firn_buffer ids = { 0 }, names = { 0 };
+    for (int i = 0; i < rows; i++) {
+        uint8_t noise[16];
+        op->env->random(op->env->context, noise, sizeof noise);
+        append(op, &ids, "7 ");
+        append(op, &names, "0x");
+        for (int b = 0; b < 16; b++)
+            append(op, &names, firn_text_format(op->arena, b < 15 ? "%02x" : "%02x ", noise[b]).data);
+    }
+    const char *columns[] = { take_text(op, &ids), take_text(op, &names) };
+    const char *path = firn_text_format(op->arena, "mem:/t/data/in-%u.parquet", test->file_count).data;
+    int64_t bytes = fixture_write(op, test->store, path, test->schema.footer, columns, 1, firn_chunk_options_default());
+    test->first_rows[test->file_count + 1] = test->first_rows[test->file_count] + rows;
+    test->sequence_numbers[test->file_count] = 1;
+    test->files[test->file_count++] = fixture_file(path, bytes, rows);
+}
+
+/* Files that lose most of their rows, in front, between files that lose none. */
+static void row_groups_have_their_size_without_the_deleted_rows(void **state)
+{
+    struct table_test test;
+    struct firn_rewrite_result result;
+    static const char schema[] = TABLE(ID "," FIELD(2, "noise", "\"binary\""));
+    begin(&test, test_op(state), schema);
+    for (uint32_t i = 0; i < FILES_MAX; i++) { /* about 80 KB each */
+        add_noise_file(&test, NOISE_ROWS);
+        delete_rows(&test, test.first_rows[i], i % 3 ? 0 : NOISE_ROWS * 9 / 10);
+    }
+    delete_by_positions(&test);
+    struct fixture_run run =
+        run_of(&test, &(struct fixture_table){ .version = 2,
+                                               .schemas = schema,
+                                               .properties = "\"write.parquet.row-group-size-bytes\":\"50000\","
+                                                             "\"write.parquet.page-size-bytes\":\"4096\"" });
+    run.file_bytes_max = 200000;
+    CHECK_OK(test.op, fixture_execute(test.op, &run, &result));
+    assert_int_equal(result.rows_out, 5 * NOISE_ROWS + 3 * NOISE_ROWS / 10);
+    for (uint32_t f = 0; f < result.file_count; f++) {
+        const struct firn_data_file *file = &result.files[f];
+        CHECK(file->file_bytes < 220000 && (file->file_bytes > 180000 || f + 1 == result.file_count),
+              "file %u: %" PRId64, f, file->file_bytes);
+        for (uint32_t g = 0; g + 1 < file->split_offset_count; g++) {
+            int64_t bytes = file->split_offsets[g + 1] - file->split_offsets[g];
+            CHECK(bytes > 40000 && bytes < 60000, "row group %u of file %u: %" PRId64, g, f, bytes);
+        }
+    }
+    firn_store_close(test.store);
+}
+
 /* Any table, any deletes, any plan. ------------------------------------------------------------------------------ */
 
 struct dice {
@@ -642,6 +703,7 @@ int main(void)
         TEST(deletes_reach_files_by_their_sequence_number),
         TEST(a_map_that_is_too_large_is_given_up),
         TEST(an_unreadable_delete_fails_the_group),
+        TEST(row_groups_have_their_size_without_the_deleted_rows),
         TEST(exactly_the_named_rows_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
