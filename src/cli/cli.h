@@ -135,12 +135,38 @@ struct firn_text cli_duration_text(struct firn_arena *arena, int64_t ms);
 /* Checks that everything written to stdout arrived. */
 FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
 
+/* procedure.c */
+/* Members of a plan's JSON; an empty text or 0 where there is none. */
+struct firn_text cli_member_text(const json_t *object, const char *key);
+int64_t cli_member_i64(const json_t *object, const char *key);
+/* A line a file of a plan: path, size, reason. */
+void cli_print_planned_files(struct firn_op *op, struct cli *cli, const json_t *files, const char *mark);
+/* A procedure's output row, its columns first, then what firn adds. */
+struct cli_number {
+    const char *key;
+    int64_t value;
+};
+struct cli_row {
+    const struct cli_number *numbers;
+    size_t number_count, column_count;
+    int64_t snapshot_id; /* last committed; negative: none */
+    const struct firn_text *warnings;
+    uint32_t warning_count;
+};
+/* All of it for programs; the columns for people, who get warnings on standard error. */
+FIRN_CHECKED firn_status cli_print_row_json(struct firn_op *op, struct cli *cli, const struct cli_row *row);
+void cli_print_row_table(struct firn_op *op, struct cli *cli, const struct cli_row *row);
+void cli_print_warnings(struct cli *cli, const struct cli_row *row);
+/* Flushes; where the row could not be printed, says that the table was changed all the same. */
+FIRN_CHECKED firn_status cli_finish_row(struct firn_op *op, struct cli *cli, firn_status printed, int64_t snapshot_id);
+
 /* progress.c: a bar on a terminal, lines elsewhere, NULL with --quiet. */
 struct firn_progress;
 struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const char *what);
 
 extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
     cmd_undelete, cmd_help;
+extern const struct cli_command cmd_rewrite_position_delete_files;
 extern const struct cli_command cmd_create_branch, cmd_create_tag, cmd_drop_branch, cmd_drop_tag;
 extern const struct cli_command cmd_rollback_to_snapshot, cmd_rollback_to_timestamp, cmd_set_current_snapshot;
 extern const struct cli_command cmd_fast_forward, cmd_cherrypick_snapshot, cmd_publish_changes, cmd_ancestors_of;

@@ -38,17 +38,6 @@ static struct firn_text cell_i64(struct firn_arena *arena, int64_t value)
     return cli_count_text(arena, value);
 }
 
-static struct firn_text member_text(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return (struct firn_text){ json_string_value(value), json_string_length(value) };
-}
-
-static int64_t member_i64(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
 static void print_groups(struct firn_op *op, struct cli *cli, const json_t *plan)
 {
     static const struct cli_column columns[] = { { "group", true },       { "partition", false },
@@ -61,26 +50,14 @@ static void print_groups(struct firn_op *op, struct cli *cli, const json_t *plan
     json_array_foreach(groups, index, group)
     {
         struct firn_text *row = cells + index * COLUMNS;
-        row[0] = cell_i64(op->arena, member_i64(group, "group"));
-        row[1] = member_text(group, "partition");
-        row[2] = cell_i64(op->arena, member_i64(group, "spec_id"));
-        row[3] = cell_i64(op->arena, member_i64(group, "input_files"));
-        row[4] = cli_bytes_text(op->arena, (uint64_t)member_i64(group, "input_bytes"));
-        row[5] = cell_i64(op->arena, member_i64(group, "expected_output_files"));
+        row[0] = cell_i64(op->arena, cli_member_i64(group, "group"));
+        row[1] = cli_member_text(group, "partition");
+        row[2] = cell_i64(op->arena, cli_member_i64(group, "spec_id"));
+        row[3] = cell_i64(op->arena, cli_member_i64(group, "input_files"));
+        row[4] = cli_bytes_text(op->arena, (uint64_t)cli_member_i64(group, "input_bytes"));
+        row[5] = cell_i64(op->arena, cli_member_i64(group, "expected_output_files"));
     }
     cli_print_table(cli, columns, COLUMNS, cells, count);
-}
-
-static void print_files(struct firn_op *op, struct cli *cli, const json_t *files, const char *mark)
-{
-    const json_t *file;
-    size_t index;
-    json_array_foreach(files, index, file)
-    {
-        fprintf(cli->out, "%s %.*s (%.*s): %.*s\n", mark, FIRN_FMT(member_text(file, "path")),
-                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(file, "bytes"))),
-                FIRN_FMT(member_text(file, "reason")));
-    }
 }
 
 static struct firn_text rows_text(struct firn_arena *arena, int64_t min, int64_t max)
@@ -94,12 +71,13 @@ static struct firn_text rows_text(struct firn_arena *arena, int64_t min, int64_t
 
 static void print_delete(struct firn_op *op, struct cli *cli, const json_t *del)
 {
-    int64_t rows = member_i64(del, "rows_max");
+    int64_t rows = cli_member_i64(del, "rows_max");
     bool is_exact = json_is_true(json_object_get(del, "is_exact"));
     fprintf(cli->out, "  %.*s %.*s, sequence number %" PRId64 ", %.*s, for %.*s data files: %.*s rows\n",
-            FIRN_FMT(member_text(del, "kind")), FIRN_FMT(member_text(del, "path")), member_i64(del, "sequence_number"),
-            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(del, "bytes"))),
-            FIRN_FMT(cli_count_text(op->arena, member_i64(del, "data_files"))),
+            FIRN_FMT(cli_member_text(del, "kind")), FIRN_FMT(cli_member_text(del, "path")),
+            cli_member_i64(del, "sequence_number"),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(del, "bytes"))),
+            FIRN_FMT(cli_count_text(op->arena, cli_member_i64(del, "data_files"))),
             FIRN_FMT(rows_text(op->arena, is_exact ? rows : 0, rows)));
 }
 
@@ -108,24 +86,24 @@ static void print_deletes(struct firn_op *op, struct cli *cli, const json_t *gro
 {
     enum { SHOWN_MAX = 10 };
     const json_t *total = json_object_get(group, "deletes_total"), *del;
-    int64_t file_count = member_i64(total, "files"), more_bytes = member_i64(total, "bytes");
+    int64_t file_count = cli_member_i64(total, "files"), more_bytes = cli_member_i64(total, "bytes");
     size_t index;
     if (file_count == 0)
         return;
     fprintf(cli->out,
             "deletes of group %" PRId64 ": %.*s files of %.*s delete %.*s rows; a scan opens %.*s of them and reads "
             "%.*s\n",
-            member_i64(group, "group"), FIRN_FMT(cli_count_text(op->arena, file_count)),
-            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(total, "bytes"))),
-            FIRN_FMT(rows_text(op->arena, member_i64(total, "rows_min"), member_i64(total, "rows_max"))),
-            FIRN_FMT(cli_count_text(op->arena, member_i64(total, "opened_per_scan"))),
-            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(total, "bytes_per_scan"))));
+            cli_member_i64(group, "group"), FIRN_FMT(cli_count_text(op->arena, file_count)),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(total, "bytes"))),
+            FIRN_FMT(rows_text(op->arena, cli_member_i64(total, "rows_min"), cli_member_i64(total, "rows_max"))),
+            FIRN_FMT(cli_count_text(op->arena, cli_member_i64(total, "opened_per_scan"))),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(total, "bytes_per_scan"))));
     json_array_foreach(json_object_get(group, "deletes"), index, del)
     {
         if (index == SHOWN_MAX)
             break;
         print_delete(op, cli, del);
-        more_bytes -= member_i64(del, "bytes");
+        more_bytes -= cli_member_i64(del, "bytes");
     }
     if (file_count > SHOWN_MAX)
         fprintf(cli->out, "  and %.*s more of %.*s\n", FIRN_FMT(cli_count_text(op->arena, file_count - SHOWN_MAX)),
@@ -145,24 +123,20 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
     const json_t *estimate = json_object_get(json, "estimate");
     if (estimate && json_array_size(json_object_get(json, "groups")) > 0)
         fprintf(cli->out, "estimated cost: reads %.*s in %" PRId64 " requests, writes %.*s\n",
-                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(estimate, "bytes_read"))),
-                member_i64(estimate, "requests"),
-                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)member_i64(estimate, "bytes_written"))));
+                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_read"))),
+                cli_member_i64(estimate, "requests"),
+                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_written"))));
     json_array_foreach(json_object_get(json, "groups"), index, group) print_deletes(op, cli, group);
     json_array_foreach(json_object_get(json, "groups"), index, group)
-        print_files(op, cli, json_object_get(group, "files"), "rewrite");
-    print_files(op, cli, json_object_get(json, "skipped"), "leave  ");
+        cli_print_planned_files(op, cli, json_object_get(group, "files"), "rewrite");
+    cli_print_planned_files(op, cli, json_object_get(json, "skipped"), "leave  ");
     return FIRN_OK;
 }
 
-/* The procedure's five output columns first, in its order, then what firn adds. */
-static json_t *report_json(const struct firn_rewrite_data_files_report *report)
+static firn_status print_report(struct firn_op *op, struct cli *cli,
+                                const struct firn_rewrite_data_files_report *report)
 {
-    json_t *json = json_object(), *warnings = json_array();
-    const struct {
-        const char *key;
-        int64_t value;
-    } members[] = {
+    const struct cli_number numbers[] = {
         { "rewritten_data_files_count", report->rewritten_data_files_count },
         { "added_data_files_count", report->added_data_files_count },
         { "rewritten_bytes_count", report->rewritten_bytes_count },
@@ -181,38 +155,18 @@ static json_t *report_json(const struct firn_rewrite_data_files_report *report)
         { "carried_rows_count", report->carried_rows_count },
         { "elapsed_ms", report->elapsed_ms },
     };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        json_object_set_new(json, members[i].key, json_integer(members[i].value));
-    json_object_set_new(json, "snapshot_id", report->snapshot_id < 0 ? json_null() : json_integer(report->snapshot_id));
-    for (uint32_t i = 0; i < report->warning_count; i++)
-        json_array_append_new(warnings, json_stringn(report->warnings[i].data, report->warnings[i].len));
-    json_object_set_new(json, "warnings", warnings);
-    return json;
-}
-
-static firn_status print_report(struct firn_op *op, struct cli *cli,
-                                const struct firn_rewrite_data_files_report *report)
-{
-    if (cli_wants_json(cli)) {
-        json_t *json = report_json(report);
-        firn_status status = cli_print_json(op, cli, json);
-        json_decref(json);
-        return status;
-    }
-    static const struct cli_column columns[] = { { "rewritten_data_files_count", true },
-                                                 { "added_data_files_count", true },
-                                                 { "rewritten_bytes_count", true },
-                                                 { "failed_data_files_count", true },
-                                                 { "removed_delete_files_count", true } };
-    struct firn_arena *arena = op->arena;
-    const struct firn_text cells[] = {
-        firn_text_format(arena, "%" PRId64, report->rewritten_data_files_count),
-        firn_text_format(arena, "%" PRId64, report->added_data_files_count),
-        firn_text_format(arena, "%" PRId64, report->rewritten_bytes_count),
-        firn_text_format(arena, "%" PRId64, report->failed_data_files_count),
-        firn_text_format(arena, "%" PRId64, report->removed_delete_files_count),
+    const struct cli_row row = {
+        .numbers = numbers,
+        .number_count = sizeof numbers / sizeof *numbers,
+        .column_count = 5,
+        .snapshot_id = report->snapshot_id,
+        .warnings = report->warnings,
+        .warning_count = report->warning_count,
     };
-    cli_print_table(cli, columns, 5, cells, 1);
+    struct firn_arena *arena = op->arena;
+    if (cli_wants_json(cli))
+        return cli_print_row_json(op, cli, &row);
+    cli_print_row_table(op, cli, &row);
     if (report->rewritten_data_files_count > 0)
         fprintf(cli->out, "\n%.*s became %.*s in %.*s; %.*s rows, snapshot %" PRId64 "\n",
                 FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->rewritten_bytes_count)),
@@ -234,8 +188,7 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         fprintf(cli->out, "%.*s rows that others deleted meanwhile stay deleted, by %.*s new delete files\n",
                 FIRN_FMT(cli_count_text(arena, report->carried_rows_count)),
                 FIRN_FMT(cli_count_text(arena, report->carried_delete_files_count)));
-    for (uint32_t i = 0; i < report->warning_count; i++)
-        fprintf(cli->err, "firn: warning: %.*s\n", FIRN_FMT(report->warnings[i]));
+    cli_print_warnings(cli, &row);
     return FIRN_OK;
 }
 
@@ -266,12 +219,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    firn_status printed = print_report(op, cli, &report);
-    if (printed == FIRN_OK)
-        printed = cli_flush(op, cli);
-    if (printed != FIRN_OK && report.snapshot_id >= 0)
-        return firn_hint(op, printed, "the table was rewritten all the same: snapshot %" PRId64, report.snapshot_id);
-    FIRN_TRY(printed);
+    FIRN_TRY(cli_finish_row(op, cli, print_report(op, cli, &report), report.snapshot_id));
     return status;
 }
 
