@@ -250,7 +250,7 @@ static firn_status know(struct firn_op *op, struct planning *planning, const str
     FIRN_TRY(firn_orphan_join_known(op, planning->join, file->path));
     if (!firn_orphan_options_cover(&planning->plan->options, &parts))
         return know_by_real_place(op, planning, file->path);
-    planning->known_inside++;
+    planning->known_inside += !firn_text_ends(parts.path, FIRN_TEXT("/version-hint.text")); /* known by the location */
     return FIRN_OK;
 }
 
