@@ -294,29 +294,6 @@ static void spent_deletes_leave(void **state)
     end(op, &world);
 }
 
-/* A compaction that was planned before an equality delete commits after the change was planned: its output has a number
- * that the delete reaches. */
-static void late_data_keeps_equality_deletes(void **state)
-{
-    struct firn_op *op = test_op(state);
-    struct world world;
-    begin(op, &world, NULL);
-    struct firn_data_file d1 = append_one(op, &world, "d1"), d2 = append_one(op, &world, "d2");
-    struct firn_data_file peers = fixture_file(op, &world.fixture, "peers", 3);
-    struct firn_snapshot_change peer = plan(&world, &d2, 1, &peers);
-    struct firn_data_file spent[] = { equality_delete(op, &world, "e"), position_delete(op, &world, "p", &d1) };
-    add_deletes(op, &world, spent, 2);
-    struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
-    struct firn_snapshot_change change = plan(&world, &d1, 1, &n);
-    change.spent_deletes = spent;
-    change.spent_delete_count = 2;
-    CHECK_OK(op, commit(op, &world, &peer));
-    check_live(op, &world, "d1 peers | e p");
-    CHECK_OK(op, commit(op, &world, &change));
-    check_live(op, &world, "n peers | e");
-    end(op, &world);
-}
-
 /* Nothing but spent deletes, and none of them is there: no empty snapshot. */
 static void nothing_left_to_remove_is_a_conflict(void **state)
 {
@@ -395,6 +372,7 @@ struct interrupted {
     const char *peer_file;
     const struct firn_data_file *peer_deletes; /* one a swap */
     uint32_t peer_delete_count;
+    const struct firn_snapshot_change *peer_change; /* once */
     firn_status answer; /* of the swap once the peers are done, unless FIRN_OK: it does nothing */
 };
 
@@ -418,6 +396,15 @@ static firn_status interrupted_swap(struct firn_op *op, struct firn_catalog *cat
         CHECK_OK(op, fixture_open(op, interrupted->world->store, FIRN_TEXT("mem://w"), &peer));
         CHECK_OK(op, fixture_load(op, &peer));
         CHECK_OK(op, fixture_delete(op, &peer, interrupted->peer_deletes++, 1));
+        fixture_close(&peer);
+    } else if (interrupted->peer_change) {
+        struct fixture peer;
+        struct firn_snapshot_result result;
+        const struct firn_snapshot_change *change = interrupted->peer_change;
+        interrupted->peer_change = NULL;
+        CHECK_OK(op, fixture_open(op, interrupted->world->store, FIRN_TEXT("mem://w"), &peer));
+        CHECK_OK(op, fixture_load(op, &peer));
+        CHECK_OK(op, firn_snapshot_commit(op, NULL, &peer.table, change, &result));
         fixture_close(&peer);
     } else if (interrupted->answer != FIRN_OK) {
         return firn_fail(op, interrupted->answer, "the answer of the test");
@@ -463,6 +450,46 @@ static void a_lost_race_is_run_again(void **state)
     const struct firn_snapshot *parent = firn_metadata_snapshot(metadata, current->parent_id);
     assert_int_equal(parent->sequence_number, 3);
     end(op, &world);
+    op->env = firn_env_real();
+}
+
+/* A compaction that was planned before an equality delete commits after the change was planned, before its first
+ * attempt or in the middle of it: its output has a number that the delete reaches. */
+static void late_data_keeps_equality_deletes(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_env env = *firn_env_real();
+    env.sleep_ms = no_sleep;
+    op->env = &env;
+    for (int is_race = 0; is_race < 2; is_race++) {
+        struct world world;
+        struct firn_snapshot_result result;
+        begin(op, &world, NULL);
+        struct firn_data_file d1 = append_one(op, &world, "d1"), d2 = append_one(op, &world, "d2");
+        struct firn_data_file peers = fixture_file(op, &world.fixture, "peers", 3);
+        struct firn_snapshot_change peer = plan(&world, &d2, 1, &peers);
+        struct firn_data_file spent[] = { equality_delete(op, &world, "e"), position_delete(op, &world, "p", &d1) };
+        add_deletes(op, &world, spent, 2);
+        struct firn_data_file n = fixture_file(op, &world.fixture, "n", 3);
+        struct firn_snapshot_change change = plan(&world, &d1, 1, &n);
+        change.spent_deletes = spent;
+        change.spent_delete_count = 2;
+        struct interrupted interrupted = { .inner = world.fixture.catalog->kind,
+                                           .kind = *world.fixture.catalog->kind,
+                                           .world = &world };
+        interrupted.kind.swap = interrupted_swap;
+        interrupted.peer_change = is_race ? &peer : NULL;
+        if (!is_race)
+            CHECK_OK(op, commit(op, &world, &peer));
+        world.fixture.catalog->kind = &interrupted.kind;
+        CHECK_OK(op, firn_snapshot_commit(op, NULL, &world.fixture.table, &change, &result));
+        world.fixture.catalog->kind = interrupted.inner;
+        assert_int_equal(result.attempts, 1 + is_race);
+        assert_int_equal(result.removed_delete_files, 1);
+        check_live(op, &world, "n peers | e");
+        check_summary(&world, "total-delete-files", "1");
+        end(op, &world);
+    }
     op->env = firn_env_real();
 }
 
