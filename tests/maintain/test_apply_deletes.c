@@ -401,6 +401,74 @@ static void dangling_deletes_stay_without_a_rewrite(void **state)
     end(&world);
 }
 
+/* Five data files, an equality delete and a position delete that apply to them, and one that applies to nothing. */
+static void begin_for_faults(struct firn_op *op, struct world *world)
+{
+    struct firn_data_file files[5], deletes[3];
+    begin(op, world, "2");
+    for (int i = 0; i < 5; i++)
+        files[i] = write_file(op, world, 1, 10);
+    CHECK_OK(op, append_through(op, &world->table, files, 5));
+    deletes[0] = equality_file(op, world, 1, "12 33", 2);
+    deletes[1] = equality_file(op, world, 9, "1", 1);
+    deletes[2] =
+        write_positions(op, world, &(struct deletion){ &files[0], { 4, -1 } }, 1, FIRN_DELETES_BY_FILE).files[0];
+    commit_deletes(op, world, "main", deletes, 3);
+}
+
+static void run_with_fault(struct firn_op *op, struct world *world, struct fault fault, struct fault_report *report)
+{
+    struct firn_store *faulty;
+    struct world broken = { .next_id = 1 };
+    struct job job = { 0 };
+    const char *before = live_ids(op, world);
+    option(&job, "remove-dangling-deletes", "true");
+    CHECK_OK(op, fault_store_open(op, world->store, fault, report, &faulty));
+    open_catalog(op, &broken, faulty);
+    firn_status status = firn_catalog_load(op, broken.catalog, FIRN_TEXT("db.t"), &broken.table);
+    if (status == FIRN_OK)
+        status = plan_and_apply(op, &broken, &job);
+    CHECK(status == FIRN_OK || atomic_load(&report->fired), "call %u: %s", fault.at_call, op->error.text);
+    firn_catalog_close(broken.catalog);
+    firn_store_close(faulty);
+    const char *after = live_ids(op, world);
+    CHECK(strcmp(after, before) == 0, "call %u, %s: rows are %s", fault.at_call, fault_name(fault.kind), after);
+    struct firn_scan scan = scan_current(op, world, world->store);
+    bool is_old = scan.file_count == 5 && scan.delete_count == 3;
+    bool is_new = scan.file_count == 1 && scan.delete_count <= 1;
+    CHECK(is_old || is_new, "call %u, %s: %u files, %u deletes", fault.at_call, fault_name(fault.kind), scan.file_count,
+          scan.delete_count);
+    CHECK(status != FIRN_OK || (is_new && scan.delete_count == 0), "call %u, %s: not all is done", fault.at_call,
+          fault_name(fault.kind));
+    size_t object_count = count_data_objects(op, world);
+    CHECK(status == FIRN_UNKNOWN || object_count == (is_new ? 9 : 8), "call %u, %s: %zu data objects", fault.at_call,
+          fault_name(fault.kind), object_count);
+}
+
+/* Each storage call fails once, in turn, until a run meets no fault: rows are always the same, and so are the files,
+ * before or after. */
+static void faults_lose_no_delete(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const enum fault_kind kinds[] = { FAULT_ERROR, FAULT_ANSWER_LOST };
+    for (size_t i = 0; i < FIRN_COUNT_OF(kinds); i++) {
+        bool fired = true;
+        for (uint32_t nth = 0; fired; nth++) {
+            struct world world;
+            struct fault_report report = { 0 };
+            struct firn_arena arena;
+            struct firn_op turn = *op;
+            firn_arena_init(&arena);
+            turn.arena = &arena;
+            begin_for_faults(&turn, &world);
+            run_with_fault(&turn, &world, (struct fault){ nth, kinds[i] }, &report);
+            fired = atomic_load(&report.fired);
+            end(&world);
+            firn_arena_done(&arena);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +481,7 @@ int main(void)
         TEST(late_equality_deletes_still_apply),
         TEST(dangling_deletes_leave_the_branch),
         TEST(dangling_deletes_stay_without_a_rewrite),
+        TEST(faults_lose_no_delete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
