@@ -5,8 +5,9 @@ static firn_status add_name(struct firn_op *op, struct firn_prefix_names *names,
                             struct firn_text *stands_for, const char *option)
 {
     name = firn_text_trim(name);
-    if (name.len == 0 || stands_for->len == 0)
-        return firn_fail(op, FIRN_USAGE, "--%s: an entry is NAME[,NAME...]=NAME, and no name may be empty", option);
+    if (name.len == 0)
+        return firn_fail(op, FIRN_USAGE, "--%s: an entry is NAME[,NAME...]=NAME, and none before the '=' may be empty",
+                         option);
     firn_map_put_text(&names->map, firn_text_lower(op->arena, name))->value.pointer = stands_for;
     return FIRN_OK;
 }

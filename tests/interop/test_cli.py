@@ -13,7 +13,7 @@ from tables import EVENTS, append_events
 COMMANDS = [
     "rewrite-data-files", "rewrite-position-delete-files", "create-branch", "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
-    "ancestors-of", "describe", "inspect", "demo",
+    "ancestors-of", "remove-orphan-files", "undelete", "describe", "inspect", "demo",
 ]
 
 
@@ -57,6 +57,9 @@ def test_version(firn):
     (["rewrite-data-files", "TABLE", "--option", "output-spec-id=99"], "99"),
     (["rewrite-data-files", "TABLE", "--strategy", "shuffle"], "shuffle"),
     (["rewrite-data-files", "TABLE", "--where", "nocolumn = 1"], "nocolumn"),
+    (["remove-orphan-files", "TABLE", "--older-than", "23h"], "24 hours"),
+    (["remove-orphan-files", "TABLE", "--max-concurrent-deletes", "0"], "max-concurrent-deletes"),
+    (["remove-orphan-files", "TABLE", "--location", "/"], "--location"),
     (["rewrite-data-files", "TABLE", "--where", "id ="], "character 5"),
     (["rewrite-data-files", "TABLE", "--where", "id = 'text'"], "text"),
     (["--memory", "lots", "describe", "TABLE"], "lots"),

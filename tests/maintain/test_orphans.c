@@ -63,6 +63,28 @@ static void useless_times_count_as_new(void **state)
     world_close(op, &world);
 }
 
+/* A write of four hours, with a run in the middle: all its files are there when it commits. */
+static void a_long_write_loses_nothing(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct firn_orphan_report report;
+    struct firn_data_file files[5];
+    struct firn_text live;
+    world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
+    for (int i = 0; i < 5; i++) {
+        world.now_ms = NOW_MS + i * HOUR_MS;
+        files[i] = fixture_file(op, &world.fixture, firn_text_format(op->arena, "w%d", i).data, 1);
+        CHECK_OK(op, world_remove(op, &world, (struct firn_remove_orphan_files_args){ .older_than = FIRN_TEXT("24h") },
+                                  &report));
+        CHECK(report.deleted_count == 0, "hour %d", i);
+    }
+    CHECK_OK(op, fixture_append(op, &world.fixture, files, 5));
+    CHECK_OK(op, fixture_live(op, &world.fixture, &live));
+    CHECK(firn_text_is(live, "live w0 w1 w2 w3 w4"), "%.*s", FIRN_FMT(live));
+    world_close(op, &world);
+}
+
 static void hidden_files_stay(void **state)
 {
     static const char spec[] = "{\"spec-id\": 0, \"fields\": [{\"source-id\": 1, \"field-id\": 1000, \"name\": \"_p\", "
@@ -293,12 +315,19 @@ static void location_narrows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(finds_what_nothing_names),     TEST(age_decides),
-        TEST(useless_times_count_as_new),   TEST(hidden_files_stay),
-        TEST(statistics_stay_while_listed), TEST(metadata_is_loaded_after_the_listing),
-        TEST(prefixes_are_compared),        TEST(one_agreeing_prefix_is_enough),
-        TEST(wrong_arguments_are_refused),  TEST(needs_gc_enabled),
-        TEST(needs_a_catalog_to_delete),    TEST(location_narrows),
+        TEST(finds_what_nothing_names),
+        TEST(age_decides),
+        TEST(useless_times_count_as_new),
+        TEST(a_long_write_loses_nothing),
+        TEST(hidden_files_stay),
+        TEST(statistics_stay_while_listed),
+        TEST(metadata_is_loaded_after_the_listing),
+        TEST(prefixes_are_compared),
+        TEST(one_agreeing_prefix_is_enough),
+        TEST(wrong_arguments_are_refused),
+        TEST(needs_gc_enabled),
+        TEST(needs_a_catalog_to_delete),
+        TEST(location_narrows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
