@@ -33,3 +33,24 @@ struct firn_text firn_file_partition_text(struct firn_arena *arena, const struct
         return FIRN_TEXT("");
     return firn_partition_path(arena, spec, spec_types[spec - metadata->specs], &file->partition);
 }
+
+firn_status firn_delete_granularity_find(struct firn_op *op, const struct firn_metadata *metadata,
+                                         enum firn_delete_granularity *out)
+{
+    struct firn_text text = firn_property_text(metadata, "write.delete.granularity", FIRN_TEXT("file"));
+    *out = FIRN_DELETES_BY_FILE;
+    if (firn_text_same_nocase(text, FIRN_TEXT("partition")))
+        *out = FIRN_DELETES_BY_PARTITION;
+    else if (!firn_text_same_nocase(text, FIRN_TEXT("file")))
+        return firn_fail(op, FIRN_USAGE,
+                         "table property write.delete.granularity is '%.*s', neither file nor partition",
+                         FIRN_FMT(text));
+    return FIRN_OK;
+}
+
+const char *firn_delete_form_name(bool to_vectors, enum firn_delete_granularity granularity)
+{
+    if (to_vectors)
+        return "vector";
+    return granularity == FIRN_DELETES_BY_PARTITION ? "partition" : "file";
+}

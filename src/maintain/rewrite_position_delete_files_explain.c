@@ -134,9 +134,6 @@ static json_t *skipped_json(struct firn_arena *arena, const struct firn_position
 
 json_t *firn_position_rewrite_plan_json(struct firn_op *op, const struct firn_position_rewrite_plan *plan)
 {
-    static const char *const granularities[] = {
-        [FIRN_DELETES_BY_PARTITION] = "partition", [FIRN_DELETES_BY_FILE] = "file"
-    };
     json_t *groups = json_array();
     for (uint32_t i = 0; i < plan->group_count; i++)
         json_array_append_new(groups, group_json(op->arena, plan, i));
@@ -147,7 +144,7 @@ json_t *firn_position_rewrite_plan_json(struct firn_op *op, const struct firn_po
                       ? firn_json_string(firn_text_format(op->arena, "%" PRIu64, (uint64_t)plan->snapshot->id))
                       : json_null());
     firn_json_set(json, "options", firn_position_rewrite_options_json(&plan->options));
-    firn_json_set(json, "granularity", json_string(plan->to_vectors ? "vector" : granularities[plan->granularity]));
+    firn_json_set(json, "granularity", json_string(firn_delete_form_name(plan->to_vectors, plan->granularity)));
     if (plan->where.len > 0)
         firn_json_set_text(json, "where", plan->where);
     firn_json_set(json, "groups", groups);

@@ -5,23 +5,9 @@
 
 #include "catalog/catalog.h"
 #include "maintain/branch_plan.h"
+#include "rewrite/deletion.h"
 #include "rewrite/deletion_position.h"
 #include "table/expression.h"
-
-/* The reference writes a file a data file here, whatever it does elsewhere, unless the table says otherwise. */
-static firn_status find_granularity(struct firn_op *op, const struct firn_metadata *metadata,
-                                    enum firn_delete_granularity *out)
-{
-    struct firn_text text = firn_property_text(metadata, "write.delete.granularity", FIRN_TEXT("file"));
-    *out = FIRN_DELETES_BY_FILE;
-    if (firn_text_same_nocase(text, FIRN_TEXT("partition")))
-        *out = FIRN_DELETES_BY_PARTITION;
-    else if (!firn_text_same_nocase(text, FIRN_TEXT("file")))
-        return firn_fail(op, FIRN_USAGE,
-                         "table property write.delete.granularity is '%.*s', neither file nor partition",
-                         FIRN_FMT(text));
-    return FIRN_OK;
-}
 
 static bool may_match(const struct firn_position_rewrite_plan *plan, const struct firn_predicate *where,
                       const struct firn_data_file *file)
@@ -106,7 +92,7 @@ firn_status firn_rewrite_position_delete_files_plan(struct firn_op *op, struct f
     };
     FIRN_TRY(
         firn_position_rewrite_options_parse(op, plan->metadata, args->options, args->option_count, &plan->options));
-    FIRN_TRY(find_granularity(op, plan->metadata, &plan->granularity));
+    FIRN_TRY(firn_delete_granularity_find(op, plan->metadata, &plan->granularity));
     FIRN_TRY(firn_branch_head(op, plan->metadata, FIRN_TEXT("main"), &plan->snapshot));
     *out = plan;
     return make_plan(op, pool, table->store, plan);

@@ -1,0 +1,38 @@
+/* Options of convert_equality_deletes. */
+#include "maintain/convert_equality_deletes.h"
+
+#include "base/math.h"
+#include "maintain/group_rules.h"
+#include "maintain/option_map.h"
+
+#define TARGET_FILE_BYTES_DEFAULT INT64_C(67108864)
+#define GROUP_FILES_DEFAULT       10000
+
+#define AT(member) offsetof(struct firn_convert_options, member)
+
+static const struct firn_option_row rows[] = {
+    { "target-file-size-bytes", FIRN_OPTION_WHOLE, AT(target_file_bytes), 1, INT64_MAX, NULL, false },
+    { "max-file-group-input-files", FIRN_OPTION_WHOLE, AT(group_files_max), 1, INT32_MAX, NULL, false },
+    { "partial-progress.enabled", FIRN_OPTION_FLAG, AT(partial_progress), 0, 0, NULL, false },
+    { "partial-progress.max-commits", FIRN_OPTION_WHOLE, AT(commits_max), INT32_MIN, INT32_MAX, NULL, false },
+};
+
+static const struct firn_option_map map = { "convert_equality_deletes", rows, FIRN_COUNT_OF(rows) };
+
+firn_status firn_convert_options_parse(struct firn_op *op, const struct firn_metadata *metadata,
+                                       const struct firn_property *options, size_t count,
+                                       struct firn_convert_options *out)
+{
+    *out = (struct firn_convert_options){ .group_files_max = GROUP_FILES_DEFAULT, .commits_max = 10 };
+    FIRN_TRY(firn_property_i64(op, metadata, "write.delete.target-file-size-bytes", TARGET_FILE_BYTES_DEFAULT,
+                               &out->target_file_bytes));
+    FIRN_TRY(firn_option_map_parse(op, &map, options, count, out));
+    if (out->target_file_bytes < 1)
+        return firn_fail(op, FIRN_USAGE, "target file size is %" PRId64 ", it must be above 0", out->target_file_bytes);
+    return firn_commits_max_check(op, out->partial_progress, out->commits_max);
+}
+
+json_t *firn_convert_options_json(const struct firn_convert_options *options)
+{
+    return firn_option_map_json(&map, options);
+}
