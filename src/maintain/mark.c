@@ -203,7 +203,7 @@ firn_status firn_marks_writer_finish(struct firn_op *op, struct firn_marks_write
 /* Files to be marked, and what is known of each. */
 struct adding {
     struct firn_store *store;
-    const struct firn_text *locations;
+    const struct firn_mark_wish *wishes;
     struct firn_orphan_file *files; /* bytes -1: not there */
     struct firn_map unchanged;      /* locations of marks that are kept */
     struct firn_map wanted;         /* location to place in `files` */
@@ -215,7 +215,7 @@ static firn_status look_at(struct firn_op *op, void *context, size_t index)
     struct adding *adding = context;
     struct firn_store_stat info = { 0 };
     struct firn_orphan_file *file = &adding->files[index];
-    *file = (struct firn_orphan_file){ .location = adding->locations[index], .bytes = -1 };
+    *file = (struct firn_orphan_file){ .location = adding->wishes[index].location, .bytes = -1 };
     firn_status status = firn_store_stat(op, adding->store, file->location, &info);
     if (status == FIRN_NOT_FOUND)
         return FIRN_OK;
@@ -238,13 +238,13 @@ static firn_status keep_mark(struct firn_op *op, void *context, const struct fir
     return firn_marks_writer_add(op, &adding->writer, mark);
 }
 
-static firn_status add_marks(struct firn_op *op, struct adding *adding, struct firn_text reason,
-                             struct firn_mark_report *out)
+static firn_status add_marks(struct firn_op *op, struct adding *adding, struct firn_mark_report *out)
 {
     int64_t now_ms = firn_now_ms(op);
     FIRN_TRY(firn_marks_read(op, adding->store, adding->writer.location, keep_mark, adding));
     for (size_t i = 0; i < adding->wanted.count; i++) {
-        const struct firn_orphan_file *file = &adding->files[adding->wanted.entries[i].value.number];
+        size_t wish = (size_t)adding->wanted.entries[i].value.number;
+        const struct firn_orphan_file *file = &adding->files[wish];
         if (file->bytes < 0) {
             out->missing_count++;
             continue;
@@ -253,28 +253,27 @@ static firn_status add_marks(struct firn_op *op, struct adding *adding, struct f
             out->marked_already_count++;
             continue;
         }
-        struct firn_mark mark = { .file = *file, .marked_ms = now_ms, .reason = reason };
+        struct firn_mark mark = { .file = *file, .marked_ms = now_ms, .reason = adding->wishes[wish].reason };
         FIRN_TRY(firn_marks_writer_add(op, &adding->writer, &mark));
         out->marked_count++;
     }
     return firn_marks_writer_finish(op, &adding->writer);
 }
 
-firn_status firn_marks_add(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
-                           const struct firn_text *locations, size_t count, struct firn_text reason,
-                           struct firn_mark_report *out)
+firn_status firn_marks_add(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
+                           const struct firn_mark_wish *wishes, size_t count, struct firn_mark_report *out)
 {
-    struct adding adding = { .store = table->store, .locations = locations };
+    struct adding adding = { .store = table->store, .wishes = wishes };
     *out = (struct firn_mark_report){ 0 };
     adding.files = FIRN_NEW_ARRAY(op->arena, struct firn_orphan_file, count);
     firn_map_init(&adding.unchanged, op->arena);
     firn_map_init(&adding.wanted, op->arena);
     FIRN_TRY(firn_pool_run(op, pool, count, 0, look_at, &adding));
     for (size_t i = 0; i < count; i++)
-        firn_map_put_text(&adding.wanted, locations[i])->value.number = i;
+        firn_map_put_text(&adding.wanted, wishes[i].location)->value.number = i;
     struct firn_text list = firn_marks_location(op->arena, table->metadata);
     FIRN_TRY(firn_marks_writer_open(op, table->store, list, &adding.writer));
-    firn_status status = add_marks(op, &adding, reason, out);
+    firn_status status = add_marks(op, &adding, out);
     firn_marks_writer_close(&adding.writer);
     return firn_context(op, status, "list of marks '%.*s'", FIRN_FMT(list));
 }

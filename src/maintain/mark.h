@@ -45,6 +45,11 @@ FIRN_CHECKED firn_status firn_marks_writer_finish(struct firn_op *op, struct fir
 /* Discards; fine after finish. */
 void firn_marks_writer_close(struct firn_marks_writer *writer);
 
+/* A file to be marked. */
+struct firn_mark_wish {
+    struct firn_text location;
+    struct firn_text reason; /* why it may go, for people */
+};
 struct firn_mark_report {
     int64_t marked_count;         /* new ones */
     int64_t marked_already_count; /* marked before, with the date of then */
@@ -52,8 +57,8 @@ struct firn_mark_report {
 };
 /* Marks files that are held in memory: looks at each for its size and time, in parallel. A file that has a mark already
  * and did not change since keeps it. */
-FIRN_CHECKED firn_status firn_marks_add(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
-                                        const struct firn_text *locations, size_t count, struct firn_text reason,
+FIRN_CHECKED firn_status firn_marks_add(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
+                                        const struct firn_mark_wish *wishes, size_t count,
                                         struct firn_mark_report *out);
 
 #endif

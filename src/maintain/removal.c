@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "catalog/catalog.h"
+#include "maintain/mark.h"
 
 #include <stdlib.h>
 
@@ -374,4 +375,18 @@ firn_status firn_removal_apply(struct firn_op *op, struct firn_removal *removal,
     firn_status status = firn_removal_delete(op, removal->config.pool, removal->table->store, going, count, options);
     fill_report(removal, out);
     return status == FIRN_OK ? tell_failures(op, removal, count, out->failed_count) : status;
+}
+
+firn_status firn_removal_mark(struct firn_op *op, struct firn_removal *removal, struct firn_mark_report *out)
+{
+    struct firn_removal_file **going;
+    *out = (struct firn_mark_report){ 0 };
+    if (removal->nominations.count == 0)
+        return FIRN_OK;
+    FIRN_TRY(keep_current(op, removal));
+    size_t count = collect_going(op, removal, &going);
+    struct firn_mark_wish *wishes = FIRN_NEW_ARRAY(op->arena, struct firn_mark_wish, count);
+    for (size_t i = 0; i < count; i++)
+        wishes[i] = (struct firn_mark_wish){ going[i]->path, going[i]->reason };
+    return firn_marks_add(op, removal->config.pool, removal->table, wishes, count, out);
 }

@@ -88,6 +88,11 @@ FIRN_CHECKED firn_status firn_removal_apply(struct firn_op *op, struct firn_remo
                                             const struct firn_removal_options *options,
                                             struct firn_removal_report *out);
 
+struct firn_mark_report;
+/* As firn_removal_apply, but marks what goes instead of deleting it (mark.h): a later sweep deletes it. */
+FIRN_CHECKED firn_status firn_removal_mark(struct firn_op *op, struct firn_removal *removal,
+                                           struct firn_mark_report *out);
+
 /* DENIED when the table says gc.enabled=false (2). */
 FIRN_CHECKED firn_status firn_removal_check_gc(struct firn_op *op, const struct firn_table *table);
 /* Deletes files of which the caller has made sure itself that (1) to (3) hold: orphan removal, which compares more

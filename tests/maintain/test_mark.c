@@ -129,22 +129,25 @@ static void marks_of_files_anywhere(void **state)
     struct world world;
     struct firn_mark_report marked;
     struct firn_orphan_report report;
-    struct firn_text files[] = { FIRN_TEXT("m:/else\twhere\\/a\nb"), FIRN_TEXT("m:/w/db/t/data/young"),
-                                 FIRN_TEXT("m:/w/db/t/data/live"), FIRN_TEXT("m:/gone") };
+    struct firn_mark_wish files[] = { { FIRN_TEXT("m:/else\twhere\\/a\nb"), FIRN_TEXT("expired:\tsnapshot 1") },
+                                      { FIRN_TEXT("m:/w/db/t/data/young"), FIRN_TEXT("expired") },
+                                      { FIRN_TEXT("m:/w/db/t/data/live"), FIRN_TEXT("expired") },
+                                      { FIRN_TEXT("m:/gone"), FIRN_TEXT("expired") } };
     world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
-    world_put_at(op, &world, files[0], DAY_MS);
-    world_put_at(op, &world, files[1], HOUR_MS);
-    CHECK_OK(op, firn_marks_add(op, NULL, &world.fixture.table, files, 4, FIRN_TEXT("expired:\tsnapshot 1"), &marked));
+    world_put_at(op, &world, files[0].location, DAY_MS);
+    world_put_at(op, &world, files[1].location, HOUR_MS);
+    CHECK_OK(op, firn_marks_add(op, NULL, &world.fixture.table, files, 4, &marked));
     CHECK(marked.marked_count == 3 && marked.missing_count == 1, "three of four are there");
-    CHECK_OK(op, firn_marks_add(op, NULL, &world.fixture.table, files, 2, FIRN_TEXT("again"), &marked));
+    CHECK_OK(op, firn_marks_add(op, NULL, &world.fixture.table, files, 2, &marked));
     CHECK(marked.marked_count == 0 && marked.marked_already_count == 2 && marks(op, &world) == 3, "no mark twice");
     world_put(op, &world, "data/young", 0);
-    CHECK_OK(op, firn_marks_add(op, NULL, &world.fixture.table, files, 2, FIRN_TEXT("again"), &marked));
+    CHECK_OK(op, firn_marks_add(op, NULL, &world.fixture.table, files, 2, &marked));
     CHECK(marked.marked_count == 1 && marked.marked_already_count == 1 && marks(op, &world) == 3, "one changed");
     world.now_ms = NOW_MS + 3 * DAY_MS;
     CHECK_OK(op, sweep(op, &world, "", &report));
     CHECK(report.deleted_count == 2 && world_has(op, &world, "data/live"), "%d", (int)report.deleted_count);
-    CHECK(!store_has(op, world.store, files[0]) && !store_has(op, world.store, files[1]), "both are gone");
+    CHECK(!store_has(op, world.store, files[0].location) && !store_has(op, world.store, files[1].location),
+          "both are gone");
     world_close(op, &world);
 }
 

@@ -1,6 +1,7 @@
 /* What a removal lets go and what it refuses: invariants (1) to (4) of removal.h. */
 #include "check.h"
 
+#include "maintain/mark.h"
 #include "maintain/removal.h"
 #include "support/fault_store.h"
 #include "support/fixture.h"
@@ -256,11 +257,27 @@ static void keys(void **state)
     firn_store_close(relocated);
 }
 
+/* Marking decides as applying does, and deletes nothing. */
+static void marks_what_would_go(void **state)
+{
+    struct world world = { 0 };
+    struct firn_mark_report report;
+    open_world(&world, state, NULL);
+    struct firn_text live = append(&world, "live"), dead = litter(&world, "dead");
+    begin(&world, "/w/db/t");
+    CHECK_OK(world.op, add(&world, live));
+    CHECK_OK(world.op, add(&world, dead));
+    CHECK_OK(world.op, firn_removal_mark(world.op, world.removal, &report));
+    CHECK(report.marked_count == 1 && has(&world, live) && has(&world, dead), "%d marked", (int)report.marked_count);
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_reachable_stays), TEST(spelling_does_not_matter),           TEST(the_newest_metadata_decides),
         TEST(gc_disabled_is_refused),  TEST(failures_are_named_and_not_counted), TEST(keys),
+        TEST(marks_what_would_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
