@@ -148,7 +148,7 @@ static void print_summary(struct firn_op *op, struct cli *cli, const struct firn
         { report->new_count, "too new" },
         { report->unknown_time_count, "without a usable time, taken for new" },
         { report->other_table_count, "of other tables" },
-        { report->unconfirmed_count, "orphans that were not confirmed" },
+        { report->unconfirmed_count, "unreferenced but not confirmed" },
         { report->changed_count, "gone or changed since the list was made" },
     };
     fprintf(cli->out, "\n%.*s orphan files among %.*s",

@@ -21,11 +21,6 @@ static firn_status check_writable(struct firn_op *op, const struct firn_table *t
     return firn_hint(op, status, "name the table by its catalog, or a filesystem table by its folder");
 }
 
-static void note_elapsed(struct firn_op *op, struct firn_orphan_plan *plan)
-{
-    plan->report.elapsed_ms = op->env->monotonic_ms(op->env->context) - plan->started_ms;
-}
-
 /* Deleting ------------------------------------------------------------------------------------------------------- */
 
 /* Files on their way from the old stream of the plan to the new one, deleted in between. */
@@ -160,8 +155,10 @@ firn_status firn_remove_orphan_files_apply(struct firn_op *op, struct firn_pool 
     if (progress)
         atomic_store(&progress->files_total, (uint64_t)plan->report.orphan_count);
     firn_status status = delete_files(op, deleting);
-    note_elapsed(op, plan);
-    FIRN_TRY(status);
+    plan->report.elapsed_ms = op->env->monotonic_ms(op->env->context) - plan->started_ms;
+    if (status != FIRN_OK)
+        return firn_context(op, status, "after deleting %" PRId64 " of %" PRId64 " orphan files",
+                            plan->report.deleted_count, plan->report.orphan_count);
     if (plan->options.sweep)
         FIRN_TRY(drop_due_marks(op, table, plan));
     return tell_failures(op, plan);
@@ -221,7 +218,6 @@ firn_status firn_remove_orphan_files_mark(struct firn_op *op, struct firn_table 
     FIRN_TRY(firn_marks_writer_open(op, table->store, list, &marking.writer));
     firn_status status = mark_files(op, table->store, &marking);
     firn_marks_writer_close(&marking.writer);
-    note_elapsed(op, plan);
     return firn_context(op, status, "list of marks '%.*s'", FIRN_FMT(list));
 }
 

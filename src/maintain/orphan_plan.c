@@ -561,6 +561,7 @@ firn_status firn_remove_orphan_files_plan(struct firn_op *op, struct firn_pool *
     firn_orphan_join_close(planning.join);
     firn_arena_done(&planning.turn);
     firn_arena_done(&planning.folder_arena);
+    plan->report.elapsed_ms = op->env->monotonic_ms(op->env->context) - plan->started_ms;
     *out = plan;
     return status;
 }

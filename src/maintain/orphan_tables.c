@@ -1,6 +1,7 @@
 /* Two tables in one place: metadata of another table below the location, and tables the catalog knows to lie in it. */
 #include "catalog/catalog.h"
 #include "maintain/orphans.h"
+#include "maintain/table_identity.h"
 
 /* Tables of the catalog ------------------------------------------------------------------------------------------ */
 
@@ -19,27 +20,44 @@ static firn_status take_identifier(struct firn_op *op, void *context, struct fir
     return FIRN_OK;
 }
 
+/* Most metadata tells at its beginning; where it is replaced while it is read, the catalog's own way is taken. */
 static firn_status load_location(struct firn_op *op, const struct asking *asking, struct firn_text identifier,
-                                 struct firn_arena *scratch, struct firn_text *location)
+                                 struct firn_text *location)
 {
-    struct firn_arena *kept = op->arena;
+    struct firn_catalog *catalog = asking->table->catalog;
+    struct firn_text metadata_file;
+    struct firn_table_identity identity;
     struct firn_table_version version;
-    op->arena = scratch;
-    firn_status status = firn_catalog_current(op, asking->table->catalog, identifier, NULL, &version);
-    op->arena = kept;
-    FIRN_TRY(status);
-    *location = firn_text_copy(op->arena, version.metadata->location);
+    FIRN_TRY(catalog->kind->locate(op, catalog, identifier, &metadata_file));
+    firn_status status = firn_table_identity_read(op, catalog->store, metadata_file, &identity);
+    if (status != FIRN_NOT_FOUND) {
+        *location = identity.location;
+        return status;
+    }
+    FIRN_TRY(firn_catalog_current(op, catalog, identifier, NULL, &version));
+    *location = version.metadata->location;
     return FIRN_OK;
+}
+
+static firn_status load_location_with_scratch(struct firn_op *op, const struct asking *asking,
+                                              struct firn_text identifier, struct firn_text *location)
+{
+    struct firn_arena scratch = { 0 }, *kept = op->arena;
+    op->arena = &scratch;
+    firn_status status = load_location(op, asking, identifier, location);
+    op->arena = kept;
+    if (status == FIRN_OK)
+        *location = firn_text_copy(op->arena, *location);
+    firn_arena_done(&scratch);
+    return status;
 }
 
 static firn_status ask(struct firn_op *op, void *context, size_t index)
 {
     struct asking *asking = context;
     struct firn_other_table *other = &asking->others.items[index];
-    struct firn_arena scratch = { 0 };
     struct firn_text location;
-    firn_status status = load_location(op, asking, other->identifier, &scratch, &location);
-    firn_arena_done(&scratch);
+    firn_status status = load_location_with_scratch(op, asking, other->identifier, &location);
     if (status == FIRN_CANCELLED)
         return status;
     if (status != FIRN_OK) {
@@ -98,7 +116,7 @@ struct checking {
 };
 
 /* Early version 1 tables have no uuid: then the recorded location tells. */
-static bool is_same_table(struct firn_op *op, const struct firn_table *table, const struct firn_metadata *found)
+static bool is_same_table(struct firn_op *op, const struct firn_table *table, const struct firn_table_identity *found)
 {
     const struct firn_metadata *own = table->metadata;
     if (own->table_uuid.len && found->table_uuid.len)
@@ -115,8 +133,8 @@ static firn_status refuse(struct firn_op *op, firn_status status)
 
 static firn_status check_metadata(struct firn_op *op, const struct firn_table *table, struct firn_text location)
 {
-    struct firn_metadata *found;
-    firn_status status = firn_metadata_load(op, table->store, location, &found);
+    struct firn_table_identity found;
+    firn_status status = firn_table_identity_read(op, table->store, location, &found);
     if (status == FIRN_NOT_FOUND) /* gone since the listing */
         return FIRN_OK;
     if (status == FIRN_CANCELLED)
@@ -127,12 +145,12 @@ static firn_status check_metadata(struct firn_op *op, const struct firn_table *t
                       firn_fail(op, FIRN_DENIED, "which table a listed metadata file belongs to cannot be told: %.*s",
                                 FIRN_FMT(why)));
     }
-    if (is_same_table(op, table, found))
+    if (is_same_table(op, table, &found))
         return FIRN_OK;
     return refuse(op, firn_fail(op, FIRN_DENIED,
                                 "'%.*s' belongs to another table (uuid %.*s, location '%.*s'), whose files would be "
                                 "taken for orphans",
-                                FIRN_FMT(location), FIRN_FMT(found->table_uuid), FIRN_FMT(found->location)));
+                                FIRN_FMT(location), FIRN_FMT(found.table_uuid), FIRN_FMT(found.location)));
 }
 
 static firn_status check_one(struct firn_op *op, void *context, size_t index)
