@@ -79,13 +79,7 @@ struct firn_orphan_plan {
     struct firn_arena *arena;
 };
 
-/* A file of a plan, as its stream has it; the location follows. */
-struct firn_orphan_row {
-    int64_t bytes;
-    int64_t modified_ms;
-    uint32_t location_len;
-    bool is_confirmed;
-};
+/* Appends a file to a stream of a plan. */
 FIRN_CHECKED firn_status firn_orphan_row_append(struct firn_op *op, struct firn_spill_stream *stream,
                                                 const struct firn_orphan_file *file, bool is_confirmed);
 typedef firn_status firn_orphan_row_visit(struct firn_op *op, void *context, const struct firn_orphan_file *file,
@@ -93,5 +87,8 @@ typedef firn_status firn_orphan_row_visit(struct firn_op *op, void *context, con
 /* Reads a stream to its end. */
 FIRN_CHECKED firn_status firn_orphan_rows_read(struct firn_op *op, struct firn_spill_stream *stream,
                                                firn_orphan_row_visit *visit, void *context);
+
+/* Sorts the files by location, for people; what is too much for them, and so to sort in memory, keeps its order. */
+FIRN_CHECKED firn_status firn_orphan_rows_sort(struct firn_op *op, struct firn_orphan_plan *plan);
 
 #endif
