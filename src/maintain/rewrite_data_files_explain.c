@@ -78,8 +78,8 @@ static struct firn_text left_alone_reason(struct firn_arena *arena, const struct
     const struct firn_data_file *data = &file->scan->entry->file;
     switch (file->verdict) {
     case FIRN_VERDICT_DELETE_FORMAT:
-        return FIRN_TEXT("a delete file applies to it that firn cannot read: firn reads Parquet, position deletes also "
-                         "as Avro and Puffin, and nothing encrypted");
+        return FIRN_TEXT("a delete file applies to it that firn cannot read: firn reads Parquet, Avro and deletion "
+                         "vectors, and nothing encrypted");
     case FIRN_VERDICT_FORMAT:
         return firn_text_format(arena, "it is %.*s, and firn rewrites Parquet only", FIRN_FMT(data->format_text));
     case FIRN_VERDICT_ENCRYPTED:

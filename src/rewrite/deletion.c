@@ -48,8 +48,6 @@ bool firn_delete_file_is_readable(const struct firn_data_file *file)
 {
     if (file->key_metadata.len > 0)
         return false;
-    if (file->content == FIRN_CONTENT_EQUALITY_DELETES)
-        return file->format == FIRN_FILE_PARQUET;
     return file->format == FIRN_FILE_PARQUET || file->format == FIRN_FILE_AVRO ||
            firn_data_file_is_deletion_vector(file);
 }

@@ -10,7 +10,7 @@ from pyiceberg.expressions import AlwaysTrue, EqualTo, GreaterThanOrEqual, IsNul
 from pyiceberg.types import BinaryType, DoubleType, FixedType, FloatType, PrimitiveType, StringType, UUIDType
 
 from engines import canonical, path_of
-from iceberg_files import DATA, Relocation, files_below, live_files, reachable, read_metadata, snapshot_of
+from iceberg_files import DATA, Relocation, applies, files_below, live_files, reachable, read_metadata, snapshot_of
 from lake import full_name
 
 NUMBER = re.compile(r"-?\d+$")
@@ -224,3 +224,24 @@ def check_nothing_left(table_location, metadata_location, where=Relocation(), al
     names = reachable(where(path_of(metadata_location)), where) | set(also)
     left = sorted(path for path in files_below(where(path_of(table_location))) if path not in names)
     assert not left, f"left behind: {left}"
+
+
+def check_no_deletes_apply(table, data_paths=None):
+    """No live delete file concerns any live data file, or any of these."""
+    metadata = metadata_of(table)
+    files = live_files(metadata)
+    unpartitioned = {spec["spec-id"] for spec in metadata["partition-specs"] if not spec["fields"]}
+    data = [file for file in files if file["content"] == DATA and (data_paths is None or file["path"] in data_paths)]
+    for delete in files:
+        if delete["content"] != DATA:
+            concerned = [file["path"] for file in data if applies(delete, file, unpartitioned)]
+            assert not concerned, f"{delete['path']} still applies to {concerned}"
+
+
+def check_one_vector_a_file(table):
+    """No two live vectors for one data file, and none for a file that is gone."""
+    files = live_files(metadata_of(table))
+    data = {file["file_path"] for file in files if file["content"] == DATA}
+    named = [file["referenced_data_file"] for file in files if file["file_format"].upper() == "PUFFIN"]
+    assert len(named) == len(set(named)), "two vectors for one data file"
+    assert set(named) <= data, "a vector for a data file that is gone"

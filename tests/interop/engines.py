@@ -2,6 +2,7 @@
 import glob
 import math
 import os
+import re
 
 import duckdb
 import duckdb_extension_avro
@@ -72,6 +73,11 @@ def plain(value):
 
 def canonical(rows):
     return sorted(repr(plain(row)) for row in rows)
+
+
+def without_zone(rows):
+    """Canonical rows to compare with Spark's, whose timestamps come without the zone, which is UTC here."""
+    return [re.sub(r", tzinfo=(datetime.timezone.utc|zoneinfo.ZoneInfo\(key='UTC'\))", "", row) for row in rows]
 
 
 def rows_of_pyiceberg(table, snapshot_id=None):

@@ -4,6 +4,8 @@ import json
 import os
 
 import fastavro
+import pyarrow.orc as orc
+import pyarrow.parquet as parquet
 
 LIVE = (0, 1)  # statuses EXISTING and ADDED
 DATA, POSITION_DELETES, EQUALITY_DELETES = range(3)
@@ -53,23 +55,61 @@ def manifests_of(snapshot, where):
     return [(where(path), None) for path in snapshot["manifests"]]
 
 
+def identity(file):
+    """What tells one live entry from all others: vectors share the path of their Puffin file."""
+    return file["file_path"], file.get("content_offset")
+
+
+def with_inherited(entry, records):
+    """Fills in what the entries of a manifest inherit from its line in the manifest list, which is None for inlined manifests."""
+    line = entry or {}
+    next_row_id = line.get("first_row_id")
+    for record in records:
+        file = record["data_file"]
+        file["content"] = file.get("content") or DATA
+        for key in ("sequence_number", "file_sequence_number"):
+            if record.get(key) is None:
+                record[key] = line.get("sequence_number", 0)
+        if record.get("snapshot_id") is None:
+            record["snapshot_id"] = line.get("added_snapshot_id")
+        if next_row_id is not None and file["content"] == DATA and record["status"] in LIVE and file.get("first_row_id") is None:
+            file["first_row_id"] = next_row_id
+            next_row_id += file["record_count"]
+    return records
+
+
 def live_files(metadata, where=Relocation(), snapshot_id=None):
-    """The live entries of a snapshot: the data_file record with `status`, `sequence_number` and `path` added."""
+    """The live entries of a snapshot: the data_file record with `status`, `sequence_number`, `spec_id` and `path` added."""
     files = []
     for path, entry in manifests_of(snapshot_of(metadata, snapshot_id), where):
-        for record in read_avro(path):
+        for record in with_inherited(entry, read_avro(path)):
             if record["status"] not in LIVE:
                 continue
             file = record["data_file"]
             file["status"] = record["status"]
-            inherited = entry["sequence_number"] if entry and "sequence_number" in entry else 0
-            number = record.get("sequence_number")
-            file["sequence_number"] = inherited if number is None else number
-            file["content"] = file.get("content") or DATA
+            file["sequence_number"] = record["sequence_number"]
             file["spec_id"] = entry["partition_spec_id"] if entry else 0
             file["path"] = where(file["file_path"])
             files.append(file)
     return files
+
+
+def paths_named(delete):
+    """The data files that a position delete file or vector names."""
+    if delete["file_format"].upper() == "PUFFIN":
+        return {delete["referenced_data_file"]}
+    if delete["file_format"].upper() == "AVRO":
+        return {record["file_path"] for record in read_avro(delete["path"])}
+    reader = orc if delete["file_format"].upper() == "ORC" else parquet
+    return set(reader.read_table(delete["path"], columns=["file_path"]).column(0).to_pylist())
+
+
+def applies(delete, data, unpartitioned):
+    """Whether a delete file concerns a data file; `unpartitioned` are the ids of specs without fields."""
+    same = delete["spec_id"] == data["spec_id"] and delete["partition"] == data["partition"]
+    if delete["content"] == EQUALITY_DELETES:
+        return data["sequence_number"] < delete["sequence_number"] and (same or delete["spec_id"] in unpartitioned)
+    return data["sequence_number"] <= delete["sequence_number"] and same and data["file_path"] in paths_named(delete)
 
 
 def reachable(metadata_path, where=Relocation()):
