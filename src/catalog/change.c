@@ -35,6 +35,28 @@ void firn_change_require_ref(struct firn_change *change, struct firn_text name, 
                   snapshot_id == FIRN_NO_SNAPSHOT ? json_null() : json_integer(snapshot_id));
 }
 
+void firn_change_require_refs(struct firn_change *change, const struct firn_metadata *metadata)
+{
+    json_t *refs = json_array();
+    for (uint32_t i = 0; i < metadata->ref_count; i++) {
+        const struct firn_ref *ref = &metadata->refs[i];
+        firn_change_require_ref(change, ref->name, ref->snapshot_id);
+        json_t *item = json_object();
+        firn_json_set_text(item, "ref", ref->name);
+        firn_json_set_i64(item, "snapshot-id", ref->snapshot_id);
+        json_array_append_new(refs, item);
+    }
+    json_object_set_new(add_object(change->requirements, "type", FIRN_REQUIREMENT_REFS), "refs", refs);
+}
+
+void firn_change_require_model(struct firn_change *change, const struct firn_metadata *metadata)
+{
+    firn_json_set_i64(add_object(change->requirements, "type", "assert-default-spec-id"), "default-spec-id",
+                      metadata->default_spec_id);
+    firn_json_set_i64(add_object(change->requirements, "type", "assert-current-schema-id"), "current-schema-id",
+                      metadata->current_schema_id);
+}
+
 static void set_limit(json_t *json, const char *key, int64_t value)
 {
     if (value >= 0)

@@ -18,6 +18,10 @@ json_t *firn_change_add(struct firn_change *change, const char *action);
 void firn_change_require_table(struct firn_change *change, const struct firn_metadata *metadata);
 /* The reference still points where it did; FIRN_NO_SNAPSHOT: it does not exist. */
 void firn_change_require_ref(struct firn_change *change, struct firn_text name, int64_t snapshot_id);
+/* All references still point where they did, and there are no others. */
+void firn_change_require_refs(struct firn_change *change, const struct firn_metadata *metadata);
+/* The default partition spec and the current schema are still the same. */
+void firn_change_require_model(struct firn_change *change, const struct firn_metadata *metadata);
 /* The reference becomes this, with this retention. */
 void firn_change_set_ref(struct firn_change *change, const struct firn_ref *ref);
 

@@ -71,9 +71,8 @@ struct walk {
 static firn_status visit_file(struct firn_op *op, const struct walk *walk, enum firn_table_file_type type,
                               struct firn_text path, int64_t bytes)
 {
-    struct firn_table_file file = {
-        .type = type, .path = path, .key = firn_store_key(op, walk->reach->config.store, path), .bytes = bytes
-    };
+    struct firn_table_file file = { .type = type, .path = path, .bytes = bytes, .spec_id = -1 };
+    file.key = firn_store_key(op, walk->reach->config.store, path);
     return walk->visit(op, walk->context, &file);
 }
 
@@ -114,9 +113,12 @@ static firn_status meet_manifest(struct firn_op *op, const struct walk *walk, co
     struct known_manifest *known = FIRN_NEW(&reach->arena, struct known_manifest);
     known->path = firn_text_copy(&reach->arena, named->path);
     known->has_live = named->added_files_count != 0 || named->existing_files_count != 0; /* FIRN_ABSENT: unknown */
-    struct firn_text kept = firn_text_same(key, known->path) ? known->path : firn_text_copy(&reach->arena, key);
-    firn_map_put_text(&reach->manifests, kept)->value.pointer = known;
-    return visit_file(op, walk, FIRN_TABLE_FILE_MANIFEST, known->path, named->bytes);
+    struct firn_table_file file = {
+        .type = FIRN_TABLE_FILE_MANIFEST, .path = known->path, .bytes = named->bytes, .spec_id = named->spec_id
+    };
+    file.key = firn_text_same(key, known->path) ? known->path : firn_text_copy(&reach->arena, key);
+    firn_map_put_text(&reach->manifests, file.key)->value.pointer = known;
+    return walk->visit(op, walk->context, &file);
 }
 
 static firn_status meet_manifests(struct firn_op *op, const struct walk *walk, const struct firn_snapshot *snapshot,
@@ -140,6 +142,7 @@ static void embedded_manifests(struct firn_op *op, const struct firn_snapshot *s
     for (uint32_t i = 0; i < snapshot->manifest_count; i++)
         out->items[i] = (struct firn_named_manifest){ .path = snapshot->manifests[i],
                                                       .bytes = -1,
+                                                      .spec_id = -1,
                                                       .added_files_count = FIRN_ABSENT,
                                                       .existing_files_count = FIRN_ABSENT };
 }

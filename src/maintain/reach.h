@@ -29,6 +29,7 @@ struct firn_table_file {
     struct firn_text path; /* as recorded; lives until the visit returns */
     struct firn_text key;  /* firn_store_key of it; likewise */
     int64_t bytes;         /* as recorded; -1: the metadata does not say */
+    int32_t spec_id;       /* of a manifest; -1: not known, and for all else */
 };
 /* Called from several threads, but never from two at once. A content file that several manifests name comes once for
  * each of them. */

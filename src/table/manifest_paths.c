@@ -10,6 +10,7 @@
 static const struct firn_avro_column list_columns[] = {
     { LISTED(500, "manifest_path", TEXT, path) },
     { LISTED(501, "manifest_length", I64, bytes) },
+    { LISTED(502, "partition_spec_id", I32, spec_id) },
     { LISTED(504, "added_files_count", I64_INT, added_files_count), .optional = true },
     { LISTED(505, "existing_files_count", I64_INT, existing_files_count), .optional = true },
 };

@@ -11,6 +11,7 @@
 struct firn_named_manifest {
     struct firn_text path;
     int64_t bytes;
+    int32_t spec_id;
     int64_t added_files_count, existing_files_count; /* FIRN_ABSENT: unknown (v1) */
 };
 struct firn_named_manifests {

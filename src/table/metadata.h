@@ -107,6 +107,9 @@ FIRN_CHECKED firn_status firn_metadata_parse_file(struct firn_op *op, struct fir
 FIRN_CHECKED firn_status firn_metadata_print_file(struct firn_op *op, const struct firn_metadata *metadata, bool gzip,
                                                   struct firn_buffer *out);
 
+/* A requirement beyond those of REST, for catalogs that check themselves: {"type": ..., "refs": [{"ref",
+ * "snapshot-id"}]}, the table has exactly these references. Not to be sent to a server. */
+#define FIRN_REQUIREMENT_REFS "firn-assert-refs"
 /* CONFLICT naming the requirement that does not hold. `requirements` is an array of REST TableRequirement objects.
  * `metadata` NULL stands for a table that does not exist. */
 FIRN_CHECKED firn_status firn_requirements_check(struct firn_op *op, const json_t *requirements,

@@ -62,6 +62,19 @@ static firn_status check_ref(struct firn_op *op, const json_t *requirement, cons
     return FIRN_OK;
 }
 
+/* Exactly these references, so that none was pointed meanwhile to what a change takes away. A server does not know this
+ * requirement; to it go those on single references. */
+static firn_status check_refs(struct firn_op *op, const json_t *requirement, const struct firn_metadata *metadata)
+{
+    json_t *wanted;
+    FIRN_TRY(firn_json_need_array(op, requirement, "refs", "requirement", &wanted));
+    for (size_t i = 0; i < json_array_size(wanted); i++)
+        FIRN_TRY(check_ref(op, json_array_get(wanted, i), metadata));
+    if (json_array_size(wanted) != metadata->ref_count)
+        return firn_fail(op, FIRN_CONFLICT, "a reference was created concurrently");
+    return FIRN_OK;
+}
+
 static firn_status check_one(struct firn_op *op, const json_t *requirement, const struct firn_metadata *metadata)
 {
     struct firn_text type;
@@ -74,6 +87,8 @@ static firn_status check_one(struct firn_op *op, const json_t *requirement, cons
         return check_uuid(op, requirement, metadata);
     if (firn_text_is(type, "assert-ref-snapshot-id"))
         return check_ref(op, requirement, metadata);
+    if (firn_text_is(type, FIRN_REQUIREMENT_REFS))
+        return check_refs(op, requirement, metadata);
     for (size_t i = 0; i < FIRN_COUNT_OF(number_requirements); i++)
         if (firn_text_is(type, number_requirements[i].type))
             return check_number(op, requirement, i, metadata);

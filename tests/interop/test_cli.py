@@ -11,7 +11,8 @@ from lake import full_name
 from tables import EVENTS, append_events
 
 COMMANDS = [
-    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "create-branch", "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
+    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "expire-snapshots", "create-branch",
+    "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
     "ancestors-of", "remove-orphan-files", "undelete", "describe", "inspect", "demo",
 ]

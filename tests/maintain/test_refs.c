@@ -1,104 +1,46 @@
 /* Branches, tags, rollbacks and picks, as procedures.md 9 and 10 have them. */
 #include "check.h"
 
-#include "catalog/change.h"
 #include "firn/refs.h"
-#include "support/fault_store.h"
-#include "support/fixture.h"
+#include "maintain/history.h"
 
-/* A table in memory with a clock that a test moves. */
+/* A history, and the references of its table. */
 struct world {
+    struct history history;
     struct firn_op *op;
-    struct firn_env env;
-    int64_t now_ms;
-    struct firn_store *store;
-    struct fixture fixture;
     struct firn_refs refs;
 };
 
-static int64_t clock_us(void *context)
-{
-    return ((struct world *)context)->now_ms * 1000;
-}
-
 static void open_world(struct world *world, void **state)
 {
-    *world = (struct world){ .op = test_op(state), .env = *firn_env_real(), .now_ms = 1700000000000 };
-    world->env.now_us = clock_us;
-    world->env.context = world;
-    world->op->env = &world->env;
-    CHECK_OK(world->op, firn_store_open_memory(world->op, &world->store));
-    CHECK_OK(world->op, fixture_open(world->op, world->store, FIRN_TEXT("mem://w"), &world->fixture));
-    struct fixture_options options = {
-        .spec = "{\"spec-id\": 0, \"fields\": [{\"name\": \"id\", \"transform\": \"identity\", \"source-id\": 1, "
-                "\"field-id\": 1000}]}",
-    };
-    CHECK_OK(world->op, fixture_create(world->op, &world->fixture, options));
-    world->refs = (struct firn_refs){ .table = &world->fixture.table };
+    *world = (struct world){ .op = test_op(state) };
+    history_open(&world->history, world->op, NULL);
+    world->refs.table = &world->history.fixture.table;
 }
 
 static void close_world(struct world *world)
 {
-    fixture_close(&world->fixture);
-    firn_store_close(world->store);
+    history_close(&world->history);
 }
 
 static const struct firn_metadata *metadata_of(const struct world *world)
 {
-    return world->fixture.table.metadata;
+    return history_metadata(&world->history);
 }
 
-/* A file in the partition of `day`. */
-static struct firn_data_file file_of(struct world *world, const char *name, int64_t day)
+static int64_t append(struct world *world, const char *name)
 {
-    struct firn_value *value = FIRN_NEW(world->op->arena, struct firn_value);
-    *value = (struct firn_value){ .type = FIRN_TYPE_INT, .integer = day };
-    struct firn_data_file file = fixture_file(world->op, &world->fixture, name, 1);
-    file.partition = (struct firn_partition){ value, 1 };
-    return file;
+    return history_append(&world->history, name);
 }
 
-struct made {
-    const char *operation;
-    const char *branch;
-    const char *wap_id;
-    const char *replaced; /* a file that goes, with replace-partitions=true */
-    bool staged;
-};
-
-/* Commits one file and gives the snapshot. */
-static int64_t make(struct world *world, const char *name, int64_t day, struct made how)
+static int64_t stage(struct world *world, const char *name, const char *wap_id)
 {
-    struct firn_data_file added = file_of(world, name, day);
-    struct firn_data_file removed = file_of(world, how.replaced ? how.replaced : "unused", day);
-    const struct firn_text properties[][2] = { { FIRN_TEXT("wap.id"), firn_text_of(how.wap_id) } };
-    const struct firn_text replacing[][2] = { { FIRN_TEXT("replace-partitions"), FIRN_TEXT("true") } };
-    struct firn_snapshot_change change = {
-        .operation = firn_text_of(how.operation ? how.operation : "append"),
-        .branch = firn_text_of(how.branch ? how.branch : "main"),
-        .added = &added,
-        .added_count = 1,
-        .added_sequence_number = FIRN_ABSENT,
-        .removed = &removed,
-        .removed_count = how.replaced ? 1 : 0,
-        .base_snapshot_id = FIRN_NO_SNAPSHOT,
-        .properties = how.wap_id     ? properties
-                      : how.replaced ? replacing
-                                     : NULL,
-        .property_count = how.wap_id || how.replaced ? 1 : 0,
-        .stage_only = how.staged,
-    };
-    struct firn_snapshot_result result;
-    world->now_ms += 1000;
-    CHECK_OK(world->op, firn_snapshot_commit(world->op, NULL, &world->fixture.table, &change, &result));
-    return result.snapshot_id;
+    return history_make(&world->history, (struct history_commit){ .add = name, .wap_id = wap_id, .staged = true });
 }
 
 static void check_live(struct world *world, const char *expected)
 {
-    struct firn_text live;
-    CHECK_OK(world->op, fixture_live(world->op, &world->fixture, &live));
-    CHECK(firn_text_is(live, expected), "'%.*s', not '%s'", FIRN_FMT(live), expected);
+    history_check_live(&world->history, expected);
 }
 
 static const struct firn_ref *ref_of(const struct world *world, const char *name)
@@ -122,7 +64,7 @@ static void branches_and_tags(void **state)
 {
     struct world world;
     open_world(&world, state);
-    int64_t first = make(&world, "a", 1, (struct made){ 0 }), second = make(&world, "b", 1, (struct made){ 0 });
+    int64_t first = append(&world, "a"), second = append(&world, "b");
     const int64_t unknown = 12345;
     static const struct {
         const char *what;
@@ -190,14 +132,14 @@ static void an_empty_table(void **state)
                  create(&world, (struct firn_ref_create_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v") }));
     CHECK_STATUS(world.op, FIRN_NOT_FOUND,
                  create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev"), .replace = true }));
-    CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_ancestors_of(world.op, &world.fixture.table, NULL, &ancestors));
+    CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_ancestors_of(world.op, &world.history.fixture.table, NULL, &ancestors));
     CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev"),
                                                                      .snapshot_retention = FIRN_TEXT("3 snapshots") }));
     const struct firn_metadata *metadata = metadata_of(&world);
     CHECK(metadata->snapshot_count == 1 && metadata->current_snapshot_id == FIRN_NO_SNAPSHOT, " ");
     CHECK(ref_of(&world, "dev")->snapshots_min_keep == 3 && metadata->ref_count == 1, " ");
     CHECK(firn_text_is(metadata->snapshots[0].operation, "append"), " ");
-    make(&world, "a", 1, (struct made){ .branch = "dev" });
+    history_make(&world.history, (struct history_commit){ .add = "a", .branch = "dev" });
 
     /* main is made by going there. */
     struct firn_ref_move move;
@@ -215,7 +157,7 @@ static void rollbacks(void **state)
     open_world(&world, state);
     const char *const names[] = { "a", "b", "c" };
     for (int i = 0; i < 3; i++)
-        ids[i] = make(&world, names[i], 1, (struct made){ 0 }); /* at 1, 2 and 3 seconds */
+        ids[i] = append(&world, names[i]); /* at 1, 2 and 3 seconds */
     CHECK_OK(world.op, firn_rollback_to_snapshot(world.op, &world.refs, ids[0], &move));
     CHECK(move.has_previous && move.previous_snapshot_id == ids[2] && move.current_snapshot_id == ids[0], " ");
     check_live(&world, "a");
@@ -241,9 +183,10 @@ static void rollbacks(void **state)
                  firn_set_current_snapshot(world.op, &world.refs, &ids[1], FIRN_TEXT("main"), &move));
     CHECK_STATUS(world.op, FIRN_NOT_FOUND,
                  firn_set_current_snapshot(world.op, &world.refs, NULL, FIRN_TEXT("dev"), &move));
-    struct firn_text before = world.fixture.table.metadata_location;
+    struct firn_text before = world.history.fixture.table.metadata_location;
     CHECK_OK(world.op, firn_set_current_snapshot(world.op, &world.refs, NULL, FIRN_TEXT("main"), &move));
-    CHECK(firn_text_same(before, world.fixture.table.metadata_location), "nothing changes, nothing is committed");
+    CHECK(firn_text_same(before, world.history.fixture.table.metadata_location),
+          "nothing changes, nothing is committed");
 
     world.refs.dry_run = true;
     CHECK_OK(world.op, firn_set_current_snapshot(world.op, &world.refs, &ids[2], FIRN_TEXT(""), &move));
@@ -257,10 +200,10 @@ static void fast_forward(void **state)
     struct firn_ref_move move;
     struct firn_ancestors ancestors;
     open_world(&world, state);
-    int64_t first = make(&world, "a", 1, (struct made){ 0 });
+    int64_t first = append(&world, "a");
     CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev") }));
     CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v") }));
-    int64_t second = make(&world, "b", 1, (struct made){ .branch = "dev" });
+    int64_t second = history_make(&world.history, (struct history_commit){ .add = "b", .branch = "dev" });
     CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("dev"), &move));
     CHECK(move.previous_snapshot_id == first && move.current_snapshot_id == second, " ");
     CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("main"), FIRN_TEXT("dev"), &move));
@@ -274,13 +217,13 @@ static void fast_forward(void **state)
     CHECK_OK(world.op, firn_fast_forward(world.op, &world.refs, FIRN_TEXT("new"), FIRN_TEXT("v"), &move));
     CHECK(!move.has_previous && ref_of(&world, "new")->snapshot_id == first, " ");
 
-    CHECK_OK(world.op, firn_ancestors_of(world.op, &world.fixture.table, NULL, &ancestors));
+    CHECK_OK(world.op, firn_ancestors_of(world.op, &world.history.fixture.table, NULL, &ancestors));
     CHECK(ancestors.count == 2 && ancestors.items[0].snapshot_id == second, " ");
     CHECK(ancestors.items[1].snapshot_id == first && ancestors.items[1].timestamp_ms == 1700000001000, " ");
-    CHECK_OK(world.op, firn_ancestors_of(world.op, &world.fixture.table, &first, &ancestors));
+    CHECK_OK(world.op, firn_ancestors_of(world.op, &world.history.fixture.table, &first, &ancestors));
     CHECK(ancestors.count == 1, " ");
     CHECK_STATUS(world.op, FIRN_NOT_FOUND,
-                 firn_ancestors_of(world.op, &world.fixture.table, &(int64_t){ 1 }, &ancestors));
+                 firn_ancestors_of(world.op, &world.history.fixture.table, &(int64_t){ 1 }, &ancestors));
     close_world(&world);
 }
 
@@ -294,11 +237,11 @@ static void picking_appends(void **state)
     struct world world;
     struct firn_pick picked;
     open_world(&world, state);
-    make(&world, "a", 1, (struct made){ 0 });
-    int64_t next = make(&world, "b", 1, (struct made){ .staged = true, .wap_id = "w1" });
-    int64_t beside = make(&world, "c", 2, (struct made){ .staged = true, .wap_id = "w2" });
-    make(&world, "d", 2, (struct made){ .staged = true, .wap_id = "w3" });
-    make(&world, "e", 2, (struct made){ .staged = true, .wap_id = "w3" });
+    append(&world, "a");
+    int64_t next = stage(&world, "b", "w1");
+    int64_t beside = stage(&world, "c", "w2");
+    stage(&world, "d", "w3");
+    stage(&world, "e", "w3");
 
     /* The first follows main's head: main moves, and no snapshot is made. */
     CHECK_OK(world.op, firn_publish_changes(world.op, &world.refs, FIRN_TEXT("w1"), &picked));
@@ -308,11 +251,11 @@ static void picking_appends(void **state)
     CHECK_OK(world.op, pick(&world, beside, &picked));
     CHECK(picked.source_snapshot_id == beside && picked.current_snapshot_id != beside, " ");
     check_live(&world, "a b c");
-    struct firn_text source = fixture_summary(&world.fixture, "source-snapshot-id");
+    struct firn_text source = fixture_summary(&world.history.fixture, "source-snapshot-id");
     CHECK(firn_text_same(source, firn_text_format(world.op->arena, "%" PRId64, beside)), " ");
-    CHECK(firn_text_is(fixture_summary(&world.fixture, "published-wap-id"), "w2"), " ");
-    CHECK(firn_text_is(fixture_summary(&world.fixture, "operation"), "append"), " ");
-    CHECK(firn_text_is(fixture_summary(&world.fixture, "total-data-files"), "3"), " ");
+    CHECK(firn_text_is(fixture_summary(&world.history.fixture, "published-wap-id"), "w2"), " ");
+    CHECK(firn_text_is(fixture_summary(&world.history.fixture, "operation"), "append"), " ");
+    CHECK(firn_text_is(fixture_summary(&world.history.fixture, "total-data-files"), "3"), " ");
 
     CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, next, &picked));
     CHECK(strstr(world.op->error.text, "in main's history already"), "%s", world.op->error.text);
@@ -324,12 +267,19 @@ static void picking_appends(void **state)
     CHECK_STATUS(world.op, FIRN_NOT_FOUND, firn_publish_changes(world.op, &world.refs, FIRN_TEXT(""), &picked));
 
     /* The same wap.id published twice. */
-    int64_t again = make(&world, "f", 2, (struct made){ .staged = true, .wap_id = "w2" });
-    make(&world, "g", 2, (struct made){ 0 });
+    int64_t again = stage(&world, "f", "w2");
+    append(&world, "g");
     CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, again, &picked));
     CHECK(strstr(world.op->error.text, "published already"), "%s", world.op->error.text);
     check_live(&world, "a b c g");
     close_world(&world);
+}
+
+static int64_t stage_replacement(struct world *world, const char *add, const char *remove)
+{
+    struct history_commit commit = { .operation = "overwrite", .day = 1, .add = add, .remove = remove, .staged = true };
+    commit.replaces_partitions = remove != NULL;
+    return history_make(&world->history, commit);
 }
 
 static void picking_replacements(void **state)
@@ -337,12 +287,9 @@ static void picking_replacements(void **state)
     struct world world;
     struct firn_pick picked;
     open_world(&world, state);
-    make(&world, "a", 1, (struct made){ 0 });
-    struct made replaces = { .operation = "overwrite", .replaced = "a", .staged = true };
-    int64_t good = make(&world, "A", 1, replaces);
-    struct made plain = { .operation = "overwrite", .staged = true };
-    int64_t overwrite = make(&world, "x", 1, plain);
-    make(&world, "b", 2, (struct made){ 0 }); /* in another partition */
+    history_make(&world.history, (struct history_commit){ .add = "a", .day = 1 });
+    int64_t good = stage_replacement(&world, "A", "a"), overwrite = stage_replacement(&world, "x", NULL);
+    history_make(&world.history, (struct history_commit){ .add = "b", .day = 2 }); /* in another partition */
 
     world.refs.dry_run = true;
     CHECK_OK(world.op, pick(&world, good, &picked));
@@ -350,13 +297,12 @@ static void picking_replacements(void **state)
     world.refs.dry_run = false;
     CHECK_OK(world.op, pick(&world, good, &picked));
     check_live(&world, "A b");
-    CHECK(firn_text_is(fixture_summary(&world.fixture, "replace-partitions"), "true"), " ");
+    CHECK(firn_text_is(fixture_summary(&world.history.fixture, "replace-partitions"), "true"), " ");
     CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, overwrite, &picked));
 
     /* The partition got a file meanwhile. */
-    replaces.replaced = "A";
-    int64_t late = make(&world, "AA", 1, replaces);
-    make(&world, "c", 1, (struct made){ 0 });
+    int64_t late = stage_replacement(&world, "AA", "A");
+    history_make(&world.history, (struct history_commit){ .add = "c", .day = 1 });
     CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, late, &picked));
     CHECK(strstr(world.op->error.text, "came to a partition"), "%s", world.op->error.text);
     check_live(&world, "A b c");
@@ -368,8 +314,7 @@ static void a_snapshot_log_out_of_order(void **state)
 {
     struct world world;
     open_world(&world, state);
-    int64_t a = make(&world, "a", 1, (struct made){ 0 }), b = make(&world, "b", 1, (struct made){ 0 }),
-            c = make(&world, "c", 1, (struct made){ 0 });
+    int64_t a = append(&world, "a"), b = append(&world, "b"), c = append(&world, "c");
     struct firn_snapshot_log_entry log[] = { { 1010, b }, { 1000, a }, { 1020, c } };
     struct firn_metadata metadata = *metadata_of(&world);
     metadata.snapshot_log = log;
@@ -403,10 +348,11 @@ static firn_status decide_while_others_commit(struct firn_op *op, void *context,
     if (racing->attempts++ > 0)
         return FIRN_OK;
     struct fixture other;
-    struct firn_data_file file = file_of(racing->world, "other", 1);
-    CHECK_OK(op, fixture_open(op, racing->world->store, FIRN_TEXT("mem://w"), &other));
+    struct history_files file;
+    history_files_of(&racing->world->history, "other", 0, FIRN_CONTENT_DATA, &file);
+    CHECK_OK(op, fixture_open(op, racing->world->history.store, FIRN_TEXT("mem://w"), &other));
     CHECK_OK(op, fixture_load(op, &other));
-    CHECK_OK(op, fixture_append(op, &other, &file, 1));
+    CHECK_OK(op, fixture_append(op, &other, file.items, 1));
     fixture_close(&other);
     return FIRN_OK;
 }
@@ -415,9 +361,9 @@ static void lost_races_are_decided_anew(void **state)
 {
     struct world world;
     open_world(&world, state);
-    make(&world, "a", 1, (struct made){ 0 });
+    append(&world, "a");
     struct racing racing = { .world = &world };
-    CHECK_OK(world.op, firn_change_commit(world.op, &world.fixture.table, decide_while_others_commit, &racing));
+    CHECK_OK(world.op, firn_change_commit(world.op, &world.history.fixture.table, decide_while_others_commit, &racing));
     CHECK(racing.attempts == 2, "%d", racing.attempts);
     CHECK(ref_of(&world, "seen")->snapshot_id == metadata_of(&world)->current_snapshot_id, " ");
     check_live(&world, "a other");
