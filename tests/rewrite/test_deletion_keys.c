@@ -77,26 +77,24 @@ enum { COLUMNS = FIRN_COUNT_OF(columns) };
 
 static const char *const all_columns = SCHEMA(
     0,
-    FIELD(1, "l", LONG) "," FIELD(2, "t", TEXT) "," FIELD(3, "f", "\"float\"") "," FIELD(4, "d", "\"double\"") "," FIELD(5, "b", "\"boolean\"") "," FIELD(6, "x", "\"fixed[3]\"") "," FIELD(
-        7, "y",
-        "\"binary\"") "," FIELD(8, "u",
-                                "\"uuid\"") "," FIELD(9, "m",
-                                                      "\"decimal(20,0)\"") "," FIELD(10, "n",
-                                                                                     "\"decimal(9,2)\"") "," FIELD(11,
-                                                                                                                   "z",
-                                                                                                                   "\"t"
-                                                                                                                   "ime"
-                                                                                                                   "sta"
-                                                                                                                   "mpt"
-                                                                                                                   "z"
-                                                                                                                   "\"") "," FIELD(12,
-                                                                                                                                   "a",
-                                                                                                                                   "\"date\"") "," FIELD(13,
-                                                                                                                                                         "s",
-                                                                                                                                                         NESTED(FIELD(14, "k", LONG) "," FIELD(
-                                                                                                                                                             15,
-                                                                                                                                                             "w",
-                                                                                                                                                             TEXT))));
+    FIELD(1, "l", LONG) "," FIELD(2, "t", TEXT) "," FIELD(3, "f", "\"float\"") "," FIELD(4, "d", "\"double\"") "," FIELD(5, "b", "\"boolean\"") "," FIELD(6, "x", "\"fixed[3]\"") "," FIELD(7, "y", "\"binary\"") "," FIELD(
+        8,
+        "u", "\"uuid\"") "," FIELD(9, "m",
+                                   "\"decimal(20,0)\"") "," FIELD(10, "n",
+                                                                  "\"decimal(9,2)\"") "," FIELD(11, "z",
+                                                                                                "\"t"
+                                                                                                "ime"
+                                                                                                "sta"
+                                                                                                "mpt"
+                                                                                                "z"
+                                                                                                "\"") "," FIELD(12, "a",
+                                                                                                                "\"date"
+                                                                                                                "\"") "," FIELD(13,
+                                                                                                                                "s",
+                                                                                                                                NESTED(FIELD(14, "k", LONG) "," FIELD(
+                                                                                                                                    15,
+                                                                                                                                    "w",
+                                                                                                                                    TEXT))));
 
 static const char *const specs =
     "{\"spec-id\":0,\"fields\":[]},{\"spec-id\":1,\"fields\":[{\"source-id\":1,\"field-id\":1000,\"name\":\"p\","
