@@ -79,7 +79,7 @@ def with_inherited(entry, records):
 
 
 def live_files(metadata, where=Relocation(), snapshot_id=None):
-    """The live entries of a snapshot: the data_file record with `status`, `sequence_number`, `spec_id` and `path` added."""
+    """The live entries of a snapshot: the data_file record with `status`, both sequence numbers, `spec_id` and `path` added."""
     files = []
     for path, entry in manifests_of(snapshot_of(metadata, snapshot_id), where):
         for record in with_inherited(entry, read_avro(path)):
@@ -88,6 +88,7 @@ def live_files(metadata, where=Relocation(), snapshot_id=None):
             file = record["data_file"]
             file["status"] = record["status"]
             file["sequence_number"] = record["sequence_number"]
+            file["file_sequence_number"] = record["file_sequence_number"]
             file["spec_id"] = entry["partition_spec_id"] if entry else 0
             file["path"] = where(file["file_path"])
             files.append(file)
