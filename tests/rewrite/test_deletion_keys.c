@@ -78,23 +78,23 @@ enum { COLUMNS = FIRN_COUNT_OF(columns) };
 static const char *const all_columns = SCHEMA(
     0,
     FIELD(1, "l", LONG) "," FIELD(2, "t", TEXT) "," FIELD(3, "f", "\"float\"") "," FIELD(4, "d", "\"double\"") "," FIELD(5, "b", "\"boolean\"") "," FIELD(6, "x", "\"fixed[3]\"") "," FIELD(7, "y", "\"binary\"") "," FIELD(
-        8,
-        "u", "\"uuid\"") "," FIELD(9, "m",
-                                   "\"decimal(20,0)\"") "," FIELD(10, "n",
-                                                                  "\"decimal(9,2)\"") "," FIELD(11, "z",
-                                                                                                "\"t"
-                                                                                                "ime"
-                                                                                                "sta"
-                                                                                                "mpt"
-                                                                                                "z"
-                                                                                                "\"") "," FIELD(12, "a",
-                                                                                                                "\"date"
-                                                                                                                "\"") "," FIELD(13,
-                                                                                                                                "s",
-                                                                                                                                NESTED(FIELD(14, "k", LONG) "," FIELD(
-                                                                                                                                    15,
-                                                                                                                                    "w",
-                                                                                                                                    TEXT))));
+        8, "u",
+        "\"uuid\"") "," FIELD(9, "m",
+                              "\"decimal(20,0)\"") "," FIELD(10, "n",
+                                                             "\"decimal(9,2)\"") "," FIELD(11, "z",
+                                                                                           "\"t"
+                                                                                           "ime"
+                                                                                           "sta"
+                                                                                           "mpt"
+                                                                                           "z"
+                                                                                           "\"") "," FIELD(12, "a",
+                                                                                                           "\"date"
+                                                                                                           "\"") "," FIELD(13,
+                                                                                                                           "s",
+                                                                                                                           NESTED(FIELD(14, "k", LONG) "," FIELD(
+                                                                                                                               15,
+                                                                                                                               "w",
+                                                                                                                               TEXT))));
 
 static const char *const specs =
     "{\"spec-id\":0,\"fields\":[]},{\"spec-id\":1,\"fields\":[{\"source-id\":1,\"field-id\":1000,\"name\":\"p\","
@@ -294,30 +294,27 @@ static void random_tables_agree_with_the_model(void **state)
 #define AVRO_SCHEMA(fields)        "{\"type\":\"record\",\"name\":\"r\",\"fields\":[" fields "]}"
 
 static const char *const avro_schema = AVRO_SCHEMA(
-    AVRO_FIELD(1, "l", "\"int\"") "," AVRO_FIELD(2, "t", "\"string\"") "," AVRO_FIELD(3, "m", "{\"type\":\"fixed\",\"name\":\"f\",\"size\":4,\"logicalType\":\"decimal\",\"precision\":7,\"scale\":2}") "," AVRO_FIELD(
-        4, "z",
-        "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}") "," AVRO_FIELD(5, "u",
-                                                                                   "{\"type\":\"fixed\",\"name\":\"g\","
-                                                                                   "\"size\":16,\"logicalType\":"
-                                                                                   "\"uuid\"}") "," AVRO_FIELD(6, "x",
-                                                                                                               "{\"type"
-                                                                                                               "\":"
-                                                                                                               "\"fixed"
-                                                                                                               "\","
-                                                                                                               "\"name"
-                                                                                                               "\":"
-                                                                                                               "\"h\","
-                                                                                                               "\"size"
-                                                                                                               "\":3}") "," AVRO_FIELD(7,
-                                                                                                                                       "s",
-                                                                                                                                       "{\"type\":\"record\",\"name\":\"i\",\"fields\":[" AVRO_FIELD(
-                                                                                                                                           8,
-                                                                                                                                           "k",
-                                                                                                                                           "\"long\"") "]}") "," AVRO_FIELD(9,
-                                                                                                                                                                            "d",
-                                                                                                                                                                            "\"float\"") "," AVRO_FIELD(10,
-                                                                                                                                                                                                        "a",
-                                                                                                                                                                                                        "{\"type\":\"int\",\"logicalType\":\"date\"}"));
+    AVRO_FIELD(1, "l", "\"int\"") "," AVRO_FIELD(2, "t", "\"string\"") "," AVRO_FIELD(3, "m", "{\"type\":\"fixed\",\"name\":\"f\",\"size\":4,\"logicalType\":\"decimal\",\"precision\":7,\"scale\":2}") "," AVRO_FIELD(4, "z", "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}") "," AVRO_FIELD(
+        5, "u",
+        "{\"type\":\"fixed\",\"name\":\"g\","
+        "\"size\":16,\"logicalType\":"
+        "\"uuid\"}") "," AVRO_FIELD(6, "x",
+                                    "{\"type"
+                                    "\":"
+                                    "\"fixed"
+                                    "\","
+                                    "\"name"
+                                    "\":"
+                                    "\"h\","
+                                    "\"size"
+                                    "\":3}") "," AVRO_FIELD(7, "s",
+                                                            "{\"type\":\"record\",\"name\":\"i\",\"fields\":"
+                                                            "[" AVRO_FIELD(
+                                                                8, "k",
+                                                                "\"long\"") "]}") "," AVRO_FIELD(9, "d",
+                                                                                                 "\"float\"") "," AVRO_FIELD(10,
+                                                                                                                             "a",
+                                                                                                                             "{\"type\":\"int\",\"logicalType\":\"date\"}"));
 
 #define BOTH_COLUMNS                                                                                                   \
     FIELD(1, "l", LONG)                                                                                                \
