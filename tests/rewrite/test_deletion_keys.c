@@ -75,26 +75,14 @@ static const struct column {
 
 enum { COLUMNS = FIRN_COUNT_OF(columns) };
 
-static const char *const all_columns = SCHEMA(
-    0,
-    FIELD(1, "l", LONG) "," FIELD(2, "t", TEXT) "," FIELD(3, "f", "\"float\"") "," FIELD(4, "d", "\"double\"") "," FIELD(5, "b", "\"boolean\"") "," FIELD(6, "x", "\"fixed[3]\"") "," FIELD(7, "y", "\"binary\"") "," FIELD(
-        8, "u",
-        "\"uuid\"") "," FIELD(9, "m",
-                              "\"decimal(20,0)\"") "," FIELD(10, "n",
-                                                             "\"decimal(9,2)\"") "," FIELD(11, "z",
-                                                                                           "\"t"
-                                                                                           "ime"
-                                                                                           "sta"
-                                                                                           "mpt"
-                                                                                           "z"
-                                                                                           "\"") "," FIELD(12, "a",
-                                                                                                           "\"date"
-                                                                                                           "\"") "," FIELD(13,
-                                                                                                                           "s",
-                                                                                                                           NESTED(FIELD(14, "k", LONG) "," FIELD(
-                                                                                                                               15,
-                                                                                                                               "w",
-                                                                                                                               TEXT))));
+#define NEXT(id, name, type) "," FIELD(id, name, "\"" type "\"")
+#define SIMPLE               FIELD(1, "l", LONG) NEXT(2, "t", "string") NEXT(3, "f", "float") NEXT(4, "d", "double")
+#define BYTES                NEXT(5, "b", "boolean") NEXT(6, "x", "fixed[3]") NEXT(7, "y", "binary") NEXT(8, "u", "uuid")
+#define DECIMALS             NEXT(9, "m", "decimal(20,0)") NEXT(10, "n", "decimal(9,2)")
+#define TIMES                NEXT(11, "z", "timestamptz") NEXT(12, "a", "date")
+#define INNER                "," FIELD(13, "s", NESTED(FIELD(14, "k", LONG) NEXT(15, "w", "string")))
+
+static const char *const all_columns = SCHEMA(0, SIMPLE BYTES DECIMALS TIMES INNER);
 
 static const char *const specs =
     "{\"spec-id\":0,\"fields\":[]},{\"spec-id\":1,\"fields\":[{\"source-id\":1,\"field-id\":1000,\"name\":\"p\","
