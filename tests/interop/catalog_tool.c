@@ -1,8 +1,11 @@
 /* Catalog operations for interop tests: catalog_tool NAME KEY=VALUE... -- COMMAND ARGUMENT...
  *
  * Commands: create TABLE SCHEMA_JSON [KEY=VALUE]...; load TABLE; list; tag TABLE NAME; append TABLE PATH RECORDS;
- * replace TABLE OLD_PATH NEW_PATH RECORDS. Prints the table's metadata location, or the names of a list. */
+ * replace TABLE OLD_PATH NEW_PATH RECORDS; rewrite TABLE [OPTION=VALUE]... Prints the table's metadata location, or the
+ * names of a list. `rewrite` prints "planned" and goes on when it reads a line, so that others can commit in between;
+ * then it prints the delete files and rows it carried over, and the groups it planned anew. */
 #include "catalog/snapshot_producer.h"
+#include "firn/rewrite_data_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +120,27 @@ static firn_status replace(struct firn_op *op, struct tool *tool)
     return firn_snapshot_commit(op, NULL, &tool->table, &change, &result);
 }
 
+static firn_status rewrite(struct firn_op *op, struct tool *tool)
+{
+    struct firn_property options[PROPERTIES_MAX];
+    struct firn_rewrite_data_files_args args = { .options = options };
+    struct firn_rewrite_data_files_report report;
+    struct firn_rewrite_plan *plan;
+    for (int i = 1; i < tool->argument_count && args.option_count < PROPERTIES_MAX; i++)
+        if (cut_pair(tool->arguments[i], &options[args.option_count]))
+            args.option_count++;
+    FIRN_TRY(load(op, tool));
+    FIRN_TRY(firn_rewrite_data_files_plan(op, NULL, &tool->table, &args, &plan));
+    puts("planned");
+    fflush(stdout);
+    while (getchar() != '\n' && !feof(stdin)) {
+    }
+    FIRN_TRY(firn_rewrite_data_files_apply(op, NULL, &tool->table, plan, NULL, &report));
+    printf("%" PRId64 " %" PRId64 " %" PRId64 "\n", report.carried_delete_files_count, report.carried_rows_count,
+           report.replanned_groups_count);
+    return FIRN_OK;
+}
+
 static firn_status print_name(struct firn_op *op, void *context, struct firn_text identifier)
 {
     (void)op;
@@ -134,8 +158,8 @@ static const struct {
     const char *name;
     firn_status (*run)(struct firn_op *op, struct tool *tool);
 } commands[] = {
-    { "create", create }, { "load", load },     { "list", list },
-    { "tag", tag },       { "append", append }, { "replace", replace },
+    { "create", create }, { "load", load },       { "list", list },       { "tag", tag },
+    { "append", append }, { "replace", replace }, { "rewrite", rewrite },
 };
 
 static firn_status run_command(struct firn_op *op, struct tool *tool, const char *name)
