@@ -232,7 +232,11 @@ const struct cli_command cmd_rewrite_data_files = {
         "their defaults are those of Spark's procedure.\n\nDeletes of every kind are applied: the new files hold the "
         "live rows only. A delete file leaves the table with the last data file that it applies to; the report says "
         "which still apply to data files that were not rewritten. remove-dangling-deletes=true also removes those that "
-        "applied to nothing before.\n\nBefore the commit the rows read, deleted and written are counted against each "
+        "applied to nothing before.\n\nPosition deletes and deletion vectors that others commit meanwhile are carried "
+        "over: the same commit deletes those rows of the new files, unless carry-over-deletes=false. What others "
+        "commit that cannot be carried over, such as the removal of a file being rewritten, has the files planned "
+        "anew, as often as commit.retry.num-retries says.\n\nBefore the commit the rows read, deleted and written are "
+        "counted against each "
         "other for every group and each output's footer is read back. ORC and Avro data files, and files with deletes "
         "in a format that firn does not read, are left where they are and reported.",
     .examples =

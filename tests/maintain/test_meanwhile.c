@@ -331,10 +331,23 @@ static firn_status interrupted_swap(struct firn_op *op, struct firn_catalog *cat
         interruption->act(op, interruption);
         interruption->done++;
         interruption->is_acting = false;
+        *new_location = FIRN_TEXT(WAREHOUSE "/nowhere.metadata.json");
         if (interruption->answer != FIRN_OK)
             return firn_fail(op, interruption->answer, "the answer of the test");
     }
     return interruption->inner->swap(op, catalog, identifier, base, metadata, new_location);
+}
+
+/* After an unknown answer nobody can tell. */
+static firn_status nobody_knows(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                struct firn_text location, const struct firn_metadata *metadata, bool *out)
+{
+    (void)catalog;
+    (void)identifier;
+    (void)location;
+    (void)metadata;
+    (void)out;
+    return firn_fail(op, FIRN_UNAVAILABLE, "the answer of the test");
 }
 
 static void interrupt(struct scene *scene, struct interruption *interruption)
@@ -343,6 +356,7 @@ static void interrupt(struct scene *scene, struct interruption *interruption)
     interruption->inner = scene->world.catalog->kind;
     interruption->kind = *interruption->inner;
     interruption->kind.swap = interrupted_swap;
+    interruption->kind.committed = nobody_knows;
     scene->world.catalog->kind = &interruption->kind;
 }
 
