@@ -139,8 +139,26 @@ FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
 /* Members of a plan's JSON; an empty text or 0 where there is none. */
 struct firn_text cli_member_text(const json_t *object, const char *key);
 int64_t cli_member_i64(const json_t *object, const char *key);
-/* A line a file of a plan: path, size, reason. */
+/* The groups of a plan as a table: which members of a group's JSON, and as what. */
+enum cli_member_kind {
+    CLI_MEMBER_TEXT,
+    CLI_MEMBER_COUNT, /* "?" where it is null */
+    CLI_MEMBER_BYTES,
+};
+struct cli_member {
+    const char *title, *key;
+    enum cli_member_kind kind;
+};
+struct cli_group_table {
+    const char *if_empty; /* said when there are no groups */
+    const struct cli_member *members;
+    size_t member_count;
+};
+extern const struct cli_group_table cli_rewrite_groups; /* of procedures that rewrite files into fewer */
+void cli_print_groups(struct firn_op *op, struct cli *cli, const json_t *groups, const struct cli_group_table *table);
+/* A line a file of a plan, or of all its groups: path, size, reason. */
 void cli_print_planned_files(struct firn_op *op, struct cli *cli, const json_t *files, const char *mark);
+void cli_print_group_files(struct firn_op *op, struct cli *cli, const json_t *groups, const char *mark);
 /* A procedure's output row, its columns first, then what firn adds. */
 struct cli_number {
     const char *key;
@@ -152,13 +170,13 @@ struct cli_row {
     int64_t snapshot_id; /* last committed; negative: none */
     const struct firn_text *warnings;
     uint32_t warning_count;
+    /* What people are told below the columns. */
+    void (*print_remarks)(struct firn_op *op, struct cli *cli, const void *report);
+    const void *report;
 };
-/* All of it for programs; the columns for people, who get warnings on standard error. */
-FIRN_CHECKED firn_status cli_print_row_json(struct firn_op *op, struct cli *cli, const struct cli_row *row);
-void cli_print_row_table(struct firn_op *op, struct cli *cli, const struct cli_row *row);
-void cli_print_warnings(struct cli *cli, const struct cli_row *row);
-/* Flushes; where the row could not be printed, says that the table was changed all the same. */
-FIRN_CHECKED firn_status cli_finish_row(struct firn_op *op, struct cli *cli, firn_status printed, int64_t snapshot_id);
+/* All of it for programs; the columns and remarks for people, who get warnings on standard error. Where it could not be
+ * printed, says that the table was changed all the same. */
+FIRN_CHECKED firn_status cli_print_row(struct firn_op *op, struct cli *cli, const struct cli_row *row);
 
 /* progress.c: a bar on a terminal, lines elsewhere, NULL with --quiet. */
 struct firn_progress;

@@ -25,44 +25,39 @@ static const struct cli_option options[] = {
     { 0 },
 };
 
-static void print_groups(struct firn_op *op, struct cli *cli, const json_t *groups)
-{
-    static const struct cli_column columns[] = { { "group", true },      { "data files", true },
-                                                 { "data bytes", true }, { "delete files", true },
-                                                 { "keys", true },       { "delete bytes", true } };
-    enum { COLUMNS = sizeof columns / sizeof *columns };
-    const json_t *group;
-    size_t index, count = json_array_size(groups);
-    struct firn_text *cells = FIRN_NEW_ARRAY(op->arena, struct firn_text, count * COLUMNS);
-    json_array_foreach(groups, index, group)
-    {
-        struct firn_text *row = cells + index * COLUMNS;
-        row[0] = cli_count_text(op->arena, cli_member_i64(group, "group"));
-        row[1] = cli_count_text(op->arena, cli_member_i64(group, "data_files"));
-        row[2] = cli_bytes_text(op->arena, (uint64_t)cli_member_i64(group, "data_bytes"));
-        row[3] = cli_count_text(op->arena, cli_member_i64(group, "delete_files"));
-        row[4] = cli_count_text(op->arena, cli_member_i64(group, "keys"));
-        row[5] = cli_bytes_text(op->arena, (uint64_t)cli_member_i64(group, "delete_bytes"));
-    }
-    cli_print_table(cli, columns, COLUMNS, cells, count);
-}
+static const struct cli_member group_members[] = {
+    { "group", "group", CLI_MEMBER_COUNT },
+    { "data files", "data_files", CLI_MEMBER_COUNT },
+    { "data bytes", "data_bytes", CLI_MEMBER_BYTES },
+    { "delete files", "delete_files", CLI_MEMBER_COUNT },
+    { "keys", "keys", CLI_MEMBER_COUNT },
+    { "delete bytes", "delete_bytes", CLI_MEMBER_BYTES },
+};
+static const struct cli_group_table group_table = { "nothing to convert", group_members,
+                                                    sizeof group_members / sizeof *group_members };
 
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_convert_plan *plan)
 {
-    const json_t *json = firn_convert_plan_json(op, plan), *group;
-    const json_t *groups = json_object_get(json, "groups");
-    size_t index;
+    const json_t *json = firn_convert_plan_json(op, plan), *groups = json_object_get(json, "groups");
     if (cli_wants_json(cli))
         return cli_print_json(op, cli, json);
-    if (json_array_size(groups) == 0)
-        fputs("nothing to convert\n", cli->out);
-    else
-        print_groups(op, cli, groups);
+    cli_print_groups(op, cli, groups, &group_table);
     cli_print_planned_files(op, cli, json_object_get(json, "deletes"), "delete ");
-    json_array_foreach(groups, index, group)
-        cli_print_planned_files(op, cli, json_object_get(group, "files"), "look   ");
+    cli_print_group_files(op, cli, groups, "look   ");
     cli_print_planned_files(op, cli, json_object_get(json, "skipped"), "leave  ");
     return FIRN_OK;
+}
+
+static void print_remarks(struct firn_op *op, struct cli *cli, const void *context)
+{
+    const struct firn_convert_equality_deletes_report *report = context;
+    if (report->commits > 0)
+        fprintf(cli->out, "\nkeys were looked up in %.*s data files in %.*s; snapshot %" PRId64 "\n",
+                FIRN_FMT(cli_count_text(op->arena, report->data_files_count)),
+                FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)), report->snapshot_id);
+    if (report->kept_equality_delete_files_count > 0)
+        fprintf(cli->out, "%.*s equality delete files stay: they reach data files that were not converted\n",
+                FIRN_FMT(cli_count_text(op->arena, report->kept_equality_delete_files_count)));
 }
 
 static firn_status print_report(struct firn_op *op, struct cli *cli,
@@ -90,19 +85,10 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .snapshot_id = report->snapshot_id,
         .warnings = report->warnings,
         .warning_count = report->warning_count,
+        .print_remarks = print_remarks,
+        .report = report,
     };
-    if (cli_wants_json(cli))
-        return cli_print_row_json(op, cli, &row);
-    cli_print_row_table(op, cli, &row);
-    if (report->commits > 0)
-        fprintf(cli->out, "\nkeys were looked up in %.*s data files in %.*s; snapshot %" PRId64 "\n",
-                FIRN_FMT(cli_count_text(op->arena, report->data_files_count)),
-                FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)), report->snapshot_id);
-    if (report->kept_equality_delete_files_count > 0)
-        fprintf(cli->out, "%.*s equality delete files stay: they reach data files that were not converted\n",
-                FIRN_FMT(cli_count_text(op->arena, report->kept_equality_delete_files_count)));
-    cli_print_warnings(cli, &row);
-    return FIRN_OK;
+    return cli_print_row(op, cli, &row);
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
@@ -128,7 +114,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         op, pool, &table, plan, cli_progress(op, cli, "convert-equality-deletes"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    FIRN_TRY(cli_finish_row(op, cli, print_report(op, cli, &report), report.snapshot_id));
+    FIRN_TRY(print_report(op, cli, &report));
     return status;
 }
 

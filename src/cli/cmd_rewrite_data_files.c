@@ -33,33 +33,6 @@ static const struct cli_option options[] = {
     { 0 },
 };
 
-static struct firn_text cell_i64(struct firn_arena *arena, int64_t value)
-{
-    return cli_count_text(arena, value);
-}
-
-static void print_groups(struct firn_op *op, struct cli *cli, const json_t *plan)
-{
-    static const struct cli_column columns[] = { { "group", true },       { "partition", false },
-                                                 { "spec", true },        { "input files", true },
-                                                 { "input bytes", true }, { "output files", true } };
-    enum { COLUMNS = sizeof columns / sizeof *columns };
-    const json_t *groups = json_object_get(plan, "groups"), *group;
-    size_t index, count = json_array_size(groups);
-    struct firn_text *cells = FIRN_NEW_ARRAY(op->arena, struct firn_text, count * COLUMNS);
-    json_array_foreach(groups, index, group)
-    {
-        struct firn_text *row = cells + index * COLUMNS;
-        row[0] = cell_i64(op->arena, cli_member_i64(group, "group"));
-        row[1] = cli_member_text(group, "partition");
-        row[2] = cell_i64(op->arena, cli_member_i64(group, "spec_id"));
-        row[3] = cell_i64(op->arena, cli_member_i64(group, "input_files"));
-        row[4] = cli_bytes_text(op->arena, (uint64_t)cli_member_i64(group, "input_bytes"));
-        row[5] = cell_i64(op->arena, cli_member_i64(group, "expected_output_files"));
-    }
-    cli_print_table(cli, columns, COLUMNS, cells, count);
-}
-
 static struct firn_text rows_text(struct firn_arena *arena, int64_t min, int64_t max)
 {
     struct firn_text low = cli_count_text(arena, min), high = cli_count_text(arena, max);
@@ -112,25 +85,48 @@ static void print_deletes(struct firn_op *op, struct cli *cli, const json_t *gro
 
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan)
 {
-    const json_t *json = firn_rewrite_plan_json(op, plan), *group;
+    const json_t *json = firn_rewrite_plan_json(op, plan), *groups = json_object_get(json, "groups"), *group;
     size_t index;
     if (cli_wants_json(cli))
         return cli_print_json(op, cli, json);
-    if (json_array_size(json_object_get(json, "groups")) == 0)
-        fputs("nothing to rewrite\n", cli->out);
-    else
-        print_groups(op, cli, json);
+    cli_print_groups(op, cli, groups, &cli_rewrite_groups);
     const json_t *estimate = json_object_get(json, "estimate");
-    if (estimate && json_array_size(json_object_get(json, "groups")) > 0)
+    if (estimate && json_array_size(groups) > 0)
         fprintf(cli->out, "estimated cost: reads %.*s in %" PRId64 " requests, writes %.*s\n",
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_read"))),
                 cli_member_i64(estimate, "requests"),
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_written"))));
-    json_array_foreach(json_object_get(json, "groups"), index, group) print_deletes(op, cli, group);
-    json_array_foreach(json_object_get(json, "groups"), index, group)
-        cli_print_planned_files(op, cli, json_object_get(group, "files"), "rewrite");
+    json_array_foreach(groups, index, group) print_deletes(op, cli, group);
+    cli_print_group_files(op, cli, groups, "rewrite");
     cli_print_planned_files(op, cli, json_object_get(json, "skipped"), "leave  ");
     return FIRN_OK;
+}
+
+static void print_remarks(struct firn_op *op, struct cli *cli, const void *context)
+{
+    const struct firn_rewrite_data_files_report *report = context;
+    struct firn_arena *arena = op->arena;
+    if (report->rewritten_data_files_count > 0)
+        fprintf(cli->out, "\n%.*s became %.*s in %.*s; %.*s rows, snapshot %" PRId64 "\n",
+                FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->rewritten_bytes_count)),
+                FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->added_bytes_count)),
+                FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
+                report->snapshot_id);
+    if (report->replanned_groups_count > 0)
+        fprintf(cli->out, "%.*s file groups were lost to commits of others and planned anew\n",
+                FIRN_FMT(cli_count_text(arena, report->replanned_groups_count)));
+    if (report->deleted_rows_count > 0 || report->removed_delete_files_count > 0)
+        fprintf(cli->out, "%.*s deleted rows were left out; %.*s delete files were removed\n",
+                FIRN_FMT(cli_count_text(arena, report->deleted_rows_count)),
+                FIRN_FMT(cli_count_text(arena, report->removed_delete_files_count)));
+    if (report->kept_delete_files_count > 0)
+        fprintf(cli->out, "%.*s delete files stay: they still apply to %.*s data files that were not rewritten\n",
+                FIRN_FMT(cli_count_text(arena, report->kept_delete_files_count)),
+                FIRN_FMT(cli_count_text(arena, report->kept_for_data_files_count)));
+    if (report->carried_delete_files_count > 0)
+        fprintf(cli->out, "%.*s rows that others deleted meanwhile stay deleted, by %.*s new delete files\n",
+                FIRN_FMT(cli_count_text(arena, report->carried_rows_count)),
+                FIRN_FMT(cli_count_text(arena, report->carried_delete_files_count)));
 }
 
 static firn_status print_report(struct firn_op *op, struct cli *cli,
@@ -162,34 +158,10 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .snapshot_id = report->snapshot_id,
         .warnings = report->warnings,
         .warning_count = report->warning_count,
+        .print_remarks = print_remarks,
+        .report = report,
     };
-    struct firn_arena *arena = op->arena;
-    if (cli_wants_json(cli))
-        return cli_print_row_json(op, cli, &row);
-    cli_print_row_table(op, cli, &row);
-    if (report->rewritten_data_files_count > 0)
-        fprintf(cli->out, "\n%.*s became %.*s in %.*s; %.*s rows, snapshot %" PRId64 "\n",
-                FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->rewritten_bytes_count)),
-                FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->added_bytes_count)),
-                FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
-                report->snapshot_id);
-    if (report->replanned_groups_count > 0)
-        fprintf(cli->out, "%.*s file groups were lost to commits of others and planned anew\n",
-                FIRN_FMT(cli_count_text(arena, report->replanned_groups_count)));
-    if (report->deleted_rows_count > 0 || report->removed_delete_files_count > 0)
-        fprintf(cli->out, "%.*s deleted rows were left out; %.*s delete files were removed\n",
-                FIRN_FMT(cli_count_text(arena, report->deleted_rows_count)),
-                FIRN_FMT(cli_count_text(arena, report->removed_delete_files_count)));
-    if (report->kept_delete_files_count > 0)
-        fprintf(cli->out, "%.*s delete files stay: they still apply to %.*s data files that were not rewritten\n",
-                FIRN_FMT(cli_count_text(arena, report->kept_delete_files_count)),
-                FIRN_FMT(cli_count_text(arena, report->kept_for_data_files_count)));
-    if (report->carried_delete_files_count > 0)
-        fprintf(cli->out, "%.*s rows that others deleted meanwhile stay deleted, by %.*s new delete files\n",
-                FIRN_FMT(cli_count_text(arena, report->carried_rows_count)),
-                FIRN_FMT(cli_count_text(arena, report->carried_delete_files_count)));
-    cli_print_warnings(cli, &row);
-    return FIRN_OK;
+    return cli_print_row(op, cli, &row);
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
@@ -219,7 +191,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    FIRN_TRY(cli_finish_row(op, cli, print_report(op, cli, &report), report.snapshot_id));
+    FIRN_TRY(print_report(op, cli, &report));
     return status;
 }
 

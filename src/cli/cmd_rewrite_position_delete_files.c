@@ -25,49 +25,25 @@ static const struct cli_option options[] = {
     { 0 },
 };
 
-static struct firn_text expected_text(struct firn_arena *arena, const json_t *group)
-{
-    const json_t *expected = json_object_get(group, "expected_output_files");
-    return json_is_integer(expected) ? cli_count_text(arena, json_integer_value(expected)) : FIRN_TEXT("?");
-}
-
-static void print_groups(struct firn_op *op, struct cli *cli, const json_t *groups)
-{
-    static const struct cli_column columns[] = { { "group", true },       { "partition", false },
-                                                 { "spec", true },        { "input files", true },
-                                                 { "input bytes", true }, { "output files", true } };
-    enum { COLUMNS = sizeof columns / sizeof *columns };
-    const json_t *group;
-    size_t index, count = json_array_size(groups);
-    struct firn_text *cells = FIRN_NEW_ARRAY(op->arena, struct firn_text, count * COLUMNS);
-    json_array_foreach(groups, index, group)
-    {
-        struct firn_text *row = cells + index * COLUMNS;
-        row[0] = cli_count_text(op->arena, cli_member_i64(group, "group"));
-        row[1] = cli_member_text(group, "partition");
-        row[2] = cli_count_text(op->arena, cli_member_i64(group, "spec_id"));
-        row[3] = cli_count_text(op->arena, cli_member_i64(group, "input_files"));
-        row[4] = cli_bytes_text(op->arena, (uint64_t)cli_member_i64(group, "input_bytes"));
-        row[5] = expected_text(op->arena, group);
-    }
-    cli_print_table(cli, columns, COLUMNS, cells, count);
-}
-
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_position_rewrite_plan *plan)
 {
-    const json_t *json = firn_position_rewrite_plan_json(op, plan), *group;
-    const json_t *groups = json_object_get(json, "groups");
-    size_t index;
+    const json_t *json = firn_position_rewrite_plan_json(op, plan), *groups = json_object_get(json, "groups");
     if (cli_wants_json(cli))
         return cli_print_json(op, cli, json);
-    if (json_array_size(groups) == 0)
-        fputs("nothing to rewrite\n", cli->out);
-    else
-        print_groups(op, cli, groups);
-    json_array_foreach(groups, index, group)
-        cli_print_planned_files(op, cli, json_object_get(group, "files"), "rewrite");
+    cli_print_groups(op, cli, groups, &cli_rewrite_groups);
+    cli_print_group_files(op, cli, groups, "rewrite");
     cli_print_planned_files(op, cli, json_object_get(json, "skipped"), "leave  ");
     return FIRN_OK;
+}
+
+static void print_remarks(struct firn_op *op, struct cli *cli, const void *context)
+{
+    const struct firn_rewrite_position_delete_files_report *report = context;
+    if (report->commits > 0)
+        fprintf(cli->out, "\n%.*s deleted rows, said %.*s times before, in %.*s; snapshot %" PRId64 "\n",
+                FIRN_FMT(cli_count_text(op->arena, report->added_rows)),
+                FIRN_FMT(cli_count_text(op->arena, report->rewritten_rows)),
+                FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)), report->snapshot_id);
 }
 
 static firn_status print_report(struct firn_op *op, struct cli *cli,
@@ -93,17 +69,10 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .snapshot_id = report->snapshot_id,
         .warnings = report->warnings,
         .warning_count = report->warning_count,
+        .print_remarks = print_remarks,
+        .report = report,
     };
-    if (cli_wants_json(cli))
-        return cli_print_row_json(op, cli, &row);
-    cli_print_row_table(op, cli, &row);
-    if (report->commits > 0)
-        fprintf(cli->out, "\n%.*s deleted rows, said %.*s times before, in %.*s; snapshot %" PRId64 "\n",
-                FIRN_FMT(cli_count_text(op->arena, report->added_rows)),
-                FIRN_FMT(cli_count_text(op->arena, report->rewritten_rows)),
-                FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)), report->snapshot_id);
-    cli_print_warnings(cli, &row);
-    return FIRN_OK;
+    return cli_print_row(op, cli, &row);
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
@@ -128,7 +97,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         op, pool, &table, plan, cli_progress(op, cli, "rewrite-position-delete-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    FIRN_TRY(cli_finish_row(op, cli, print_report(op, cli, &report), report.snapshot_id));
+    FIRN_TRY(print_report(op, cli, &report));
     return status;
 }
 
