@@ -133,9 +133,12 @@ static bool is_in_folder(const struct firn_removal *removal, struct firn_text ke
 static firn_status charge(struct firn_op *op, struct firn_removal *removal, size_t bytes)
 {
     firn_status status = firn_budget_take(op, removal->budget, bytes);
-    if (status == FIRN_OK)
-        removal->budget_bytes += bytes;
-    return firn_context(op, status, "%zu files to delete", removal->nominations.count);
+    if (status != FIRN_OK) {
+        firn_context(op, status, "more than %zu files to delete", removal->nominations.count);
+        return firn_hint(op, status, "give it more memory (--memory), or let fewer go at a time");
+    }
+    removal->budget_bytes += bytes;
+    return FIRN_OK;
 }
 
 static firn_status nominate(struct firn_op *op, struct firn_removal *removal, const struct firn_removal_file *file,

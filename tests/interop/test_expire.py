@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from engines import rows_of_spark
+from engines import path_of, rows_of_spark
 from firn import FAILED, NOT_FOUND, OK, USAGE
+from iceberg_files import live_files
 from lake import full_name
 from twice import Twice, refs_of
 
@@ -196,6 +197,28 @@ def test_every_remaining_snapshot_reads(spark, firn, lake, twice):
         firn("set-current-snapshot", name, "--ref", "early")
         assert rows() == before
     finally:
+        twice.restore()
+
+
+def test_killed_at_any_time(firn, lake, twice):
+    """Whenever it is killed, every snapshot that is left has all its files; another run completes."""
+    name = full_name(twice.identifier)
+    start = time.monotonic()
+    twice.run(lambda _: firn("--quiet", "expire-snapshots", name, "--older-than", "0s"))
+    took = time.monotonic() - start
+    kills = 12
+    for place in range(kills):
+        process = firn.start("--quiet", "expire-snapshots", name, "--older-than", "0s")
+        time.sleep(took * place / kills)
+        process.kill()
+        process.communicate()
+        metadata = twice.metadata()
+        for snapshot in metadata["snapshots"]:
+            for entry in live_files(metadata, snapshot_id=snapshot["snapshot-id"]):
+                assert os.path.exists(path_of(entry["file_path"])), f"after {place} of {kills}: {entry['file_path']} is missing"
+        assert lake.load(twice.identifier).scan().to_arrow().num_rows > 0
+        firn("--quiet", "expire-snapshots", name, "--older-than", "0s")
+        assert len(twice.metadata()["snapshots"]) < 5
         twice.restore()
 
 

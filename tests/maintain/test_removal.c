@@ -26,6 +26,7 @@ struct world {
     struct firn_store *memory, *store;
     struct fault_report report;
     struct fixture fixture;
+    struct firn_pool *pool;
     struct firn_removal *removal;
 };
 
@@ -37,6 +38,7 @@ static void open_world(struct world *world, void **state, const char *refused)
     world->env.log = no_log;
     op->env = &world->env;
     struct fault fault = { .at_call = UINT32_MAX, .refused = refused };
+    CHECK_OK(op, firn_pool_open(op, 3, &world->pool));
     CHECK_OK(op, firn_store_open_memory(op, &world->memory));
     CHECK_OK(op, fault_store_open(op, world->memory, fault, &world->report, &world->store));
     CHECK_OK(op, fixture_open(op, world->store, FIRN_TEXT("file:///w"), &world->fixture));
@@ -49,6 +51,7 @@ static void close_world(struct world *world)
     fixture_close(&world->fixture);
     firn_store_close(world->store);
     firn_store_close(world->memory);
+    firn_pool_close(world->pool);
 }
 
 static struct firn_text append(struct world *world, const char *name)
@@ -66,7 +69,7 @@ static struct firn_text litter(struct world *world, const char *name)
 
 static void begin(struct world *world, const char *folder)
 {
-    struct firn_removal_config config = { .folder = firn_text_of(folder) };
+    struct firn_removal_config config = { .pool = world->pool, .folder = firn_text_of(folder) };
     firn_removal_close(world->removal);
     CHECK_OK(world->op, firn_removal_open(world->op, &world->fixture.table, &config, &world->removal));
 }
@@ -196,6 +199,23 @@ static void gc_disabled_is_refused(void **state)
     close_world(&world);
 }
 
+/* A request is held in memory, which has its limit; a failed one gives back what it took. */
+static void too_many_files_are_a_limit(void **state)
+{
+    struct world world = { 0 };
+    struct firn_budget budget = { .limit_bytes = 100000 };
+    open_world(&world, state, NULL);
+    world.op->budget = &budget;
+    begin(&world, "");
+    firn_status status = FIRN_OK;
+    for (int i = 0; i < 1000 && status == FIRN_OK; i++)
+        status = add(&world, firn_text_format(world.op->arena, "file:/w/dead-%d", i));
+    CHECK(status == FIRN_LIMIT && strstr(world.op->error.hint, "--memory"), "%s", world.op->error.text);
+    close_world(&world);
+    CHECK(budget.used_bytes == 0, "%zu", budget.used_bytes);
+    world.op->budget = NULL;
+}
+
 /* 5000 dead files, of which the store refuses three. */
 static void failures_are_named_and_not_counted(void **state)
 {
@@ -275,8 +295,13 @@ static void marks_what_would_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_reachable_stays), TEST(spelling_does_not_matter),           TEST(the_newest_metadata_decides),
-        TEST(gc_disabled_is_refused),  TEST(failures_are_named_and_not_counted), TEST(keys),
+        TEST(what_is_reachable_stays),
+        TEST(spelling_does_not_matter),
+        TEST(the_newest_metadata_decides),
+        TEST(gc_disabled_is_refused),
+        TEST(failures_are_named_and_not_counted),
+        TEST(keys),
+        TEST(too_many_files_are_a_limit),
         TEST(marks_what_would_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
