@@ -1,6 +1,8 @@
 /* What plans begin with. */
 #include "maintain/branch_plan.h"
 
+#include "format/json/json.h"
+
 firn_status firn_branch_head(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text branch,
                              const struct firn_snapshot **out)
 {
@@ -53,4 +55,23 @@ const char *firn_delete_form_name(bool to_vectors, enum firn_delete_granularity 
     if (to_vectors)
         return "vector";
     return granularity == FIRN_DELETES_BY_PARTITION ? "partition" : "file";
+}
+
+/* The id is text: it may have more digits than a reader's double holds. */
+json_t *firn_branch_plan_json(struct firn_text table_name, const struct firn_snapshot *snapshot)
+{
+    json_t *json = json_object();
+    firn_json_set_text(json, "table", table_name);
+    firn_json_set(json, "snapshot_id", snapshot ? json_sprintf("%" PRIu64, (uint64_t)snapshot->id) : json_null());
+    return json;
+}
+
+json_t *firn_planned_file_json(const struct firn_data_file *file, int64_t bytes, struct firn_text reason)
+{
+    json_t *json = json_object();
+    firn_json_set_text(json, "path", file->path);
+    firn_json_set_i64(json, "bytes", bytes);
+    firn_json_set_i64(json, "records", file->record_count);
+    firn_json_set_text(json, "reason", reason);
+    return json;
 }

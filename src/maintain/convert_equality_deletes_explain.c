@@ -25,12 +25,7 @@ static struct firn_text delete_reason(struct firn_arena *arena, const struct fir
 
 static json_t *entry_json(const struct firn_data_file *file, struct firn_text reason)
 {
-    json_t *json = json_object();
-    firn_json_set_text(json, "path", file->path);
-    firn_json_set_i64(json, "bytes", file->file_bytes);
-    firn_json_set_i64(json, "records", file->record_count);
-    firn_json_set_text(json, "reason", reason);
-    return json;
+    return firn_planned_file_json(file, file->file_bytes, reason);
 }
 
 static json_t *group_json(const struct firn_convert_plan *plan, uint32_t index)
@@ -74,12 +69,7 @@ json_t *firn_convert_plan_json(struct firn_op *op, const struct firn_convert_pla
     for (uint32_t i = 0; i < plan->delete_count; i++)
         json_array_append_new(deletes,
                               entry_json(&plan->deletes[i].entry->file, delete_reason(op->arena, &plan->deletes[i])));
-    json_t *json = json_object();
-    firn_json_set_text(json, "table", plan->table_name);
-    firn_json_set(json, "snapshot_id",
-                  plan->snapshot
-                      ? firn_json_string(firn_text_format(op->arena, "%" PRIu64, (uint64_t)plan->snapshot->id))
-                      : json_null());
+    json_t *json = firn_branch_plan_json(plan->table_name, plan->snapshot);
     firn_json_set(json, "options", firn_convert_options_json(&plan->options));
     firn_json_set(json, "granularity", json_string(firn_delete_form_name(plan->to_vectors, plan->granularity)));
     if (plan->where.len > 0)

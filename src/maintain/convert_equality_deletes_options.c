@@ -2,8 +2,7 @@
 #include "maintain/convert_equality_deletes.h"
 
 #include "base/math.h"
-#include "maintain/group_rules.h"
-#include "maintain/option_map.h"
+#include "maintain/group_options.h"
 
 #define TARGET_FILE_BYTES_DEFAULT INT64_C(67108864)
 #define GROUP_FILES_DEFAULT       10000
@@ -13,8 +12,7 @@
 static const struct firn_option_row rows[] = {
     { "target-file-size-bytes", FIRN_OPTION_WHOLE, AT(target_file_bytes), 1, INT64_MAX, NULL, false },
     { "max-file-group-input-files", FIRN_OPTION_WHOLE, AT(group_files_max), 1, INT32_MAX, NULL, false },
-    { "partial-progress.enabled", FIRN_OPTION_FLAG, AT(partial_progress), 0, 0, NULL, false },
-    { "partial-progress.max-commits", FIRN_OPTION_WHOLE, AT(commits_max), INT32_MIN, INT32_MAX, NULL, false },
+    FIRN_PARTIAL_PROGRESS_OPTIONS(AT),
 };
 
 static const struct firn_option_map map = { "convert_equality_deletes", rows, FIRN_COUNT_OF(rows) };

@@ -29,6 +29,21 @@ firn_status firn_output_sizes_check(struct firn_op *op, struct firn_output_sizes
     return FIRN_OK;
 }
 
+struct firn_text firn_output_sizes_reason(struct firn_arena *arena, const struct firn_output_sizes *sizes,
+                                          int64_t bytes)
+{
+    if (bytes < sizes->bytes_min)
+        return firn_text_format(arena, "%" PRId64 " bytes, below min-file-size-bytes %" PRId64, bytes,
+                                sizes->bytes_min);
+    if (bytes > sizes->bytes_max)
+        return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, bytes,
+                                sizes->bytes_max);
+    return firn_text_format(arena,
+                            "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
+                            "%" PRId64,
+                            bytes, sizes->bytes_min, sizes->bytes_max);
+}
+
 int64_t firn_output_write_max(const struct firn_output_sizes *sizes)
 {
     double target = (double)sizes->target_bytes;

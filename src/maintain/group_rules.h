@@ -13,6 +13,9 @@ struct firn_output_sizes {
 };
 /* Fills bounds that are FIRN_ABSENT in and checks all three against each other. USAGE. */
 FIRN_CHECKED firn_status firn_output_sizes_check(struct firn_op *op, struct firn_output_sizes *sizes);
+/* Where a file of so many bytes stands, in words: below, above or between the bounds. */
+struct firn_text firn_output_sizes_reason(struct firn_arena *arena, const struct firn_output_sizes *sizes,
+                                          int64_t bytes);
 /* The size at which a writer ends a file. */
 int64_t firn_output_write_max(const struct firn_output_sizes *sizes);
 /* How many files inputs of so many bytes become, and how many bytes each is given. */

@@ -19,16 +19,7 @@ static struct firn_text size_reason(struct firn_arena *arena, const struct firn_
     const struct firn_rewrite_options *options = &plan->options;
     if (options->rewrite_all)
         return FIRN_TEXT("rewrite-all takes every file");
-    if (file->file_bytes < options->sizes.bytes_min)
-        return firn_text_format(arena, "%" PRId64 " bytes, below min-file-size-bytes %" PRId64, file->file_bytes,
-                                options->sizes.bytes_min);
-    if (file->file_bytes > options->sizes.bytes_max)
-        return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, file->file_bytes,
-                                options->sizes.bytes_max);
-    return firn_text_format(arena,
-                            "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
-                            "%" PRId64,
-                            file->file_bytes, options->sizes.bytes_min, options->sizes.bytes_max);
+    return firn_output_sizes_reason(arena, &options->sizes, file->file_bytes);
 }
 
 /* What speaks for a file by itself, and against it. */
@@ -116,12 +107,7 @@ static json_t *file_json(struct firn_arena *arena, const struct firn_rewrite_pla
                          const struct firn_planned_file *file)
 {
     const struct firn_data_file *data = &file->scan->entry->file;
-    json_t *json = json_object();
-    firn_json_set_text(json, "path", data->path);
-    firn_json_set_i64(json, "bytes", data->file_bytes);
-    firn_json_set_i64(json, "records", data->record_count);
-    firn_json_set_text(json, "reason", firn_rewrite_plan_reason(arena, plan, file));
-    return json;
+    return firn_planned_file_json(data, data->file_bytes, firn_rewrite_plan_reason(arena, plan, file));
 }
 
 static json_t *outputs_json(const struct firn_planned_group *group)
@@ -240,12 +226,7 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
     json_t *groups = json_array();
     for (uint32_t i = 0; i < plan->group_count; i++)
         json_array_append_new(groups, group_json(op->arena, plan, i, &deletes[i]));
-    json_t *json = json_object();
-    firn_json_set_text(json, "table", plan->table_name);
-    firn_json_set(json, "snapshot_id",
-                  plan->snapshot
-                      ? firn_json_string(firn_text_format(op->arena, "%" PRIu64, (uint64_t)plan->snapshot->id))
-                      : json_null());
+    json_t *json = firn_branch_plan_json(plan->table_name, plan->snapshot);
     firn_json_set_text(json, "strategy", FIRN_TEXT("binpack"));
     firn_json_set(json, "options", firn_rewrite_options_json(&plan->options));
     set_where(json, plan);

@@ -2,27 +2,20 @@
 #include "maintain/rewrite_data_files.h"
 
 #include "base/math.h"
-#include "maintain/option_map.h"
+#include "maintain/group_options.h"
 
 #define TARGET_FILE_BYTES_DEFAULT INT64_C(536870912)
 
 #define AT(member) offsetof(struct firn_rewrite_options, member)
 
 static const struct firn_option_row rows[] = {
-    { "target-file-size-bytes", FIRN_OPTION_WHOLE, AT(sizes.target_bytes), 1, INT64_MAX, NULL, true },
-    { "min-file-size-bytes", FIRN_OPTION_WHOLE, AT(sizes.bytes_min), 0, INT64_MAX, NULL, true },
-    { "max-file-size-bytes", FIRN_OPTION_WHOLE, AT(sizes.bytes_max), 1, INT64_MAX, NULL, true },
-    { "min-input-files", FIRN_OPTION_WHOLE, AT(limits.input_files_min), 1, INT32_MAX, NULL, true },
-    { "rewrite-all", FIRN_OPTION_FLAG, AT(rewrite_all), 0, 0, NULL, true },
-    { "max-file-group-size-bytes", FIRN_OPTION_WHOLE, AT(limits.bytes_max), 1, INT64_MAX, NULL, true },
-    { "max-file-group-input-files", FIRN_OPTION_WHOLE, AT(limits.files_max), 1, INT64_MAX, NULL, true },
+    FIRN_PACKING_OPTIONS(AT),
     { "delete-file-threshold", FIRN_OPTION_WHOLE, AT(delete_file_threshold), 0, INT32_MAX, NULL, true },
     { "delete-ratio-threshold", FIRN_OPTION_RATIO, AT(delete_ratio_threshold), 0, 0, NULL, true },
     { "output-spec-id", FIRN_OPTION_WHOLE, AT(output_spec_id), 0, INT32_MAX, NULL, true },
     { "max-files-to-rewrite", FIRN_OPTION_WHOLE, AT(files_max), 1, INT32_MAX, NULL, true },
     { "max-concurrent-file-group-rewrites", FIRN_OPTION_WHOLE, AT(concurrent_groups_max), 1, INT32_MAX, NULL, false },
-    { "partial-progress.enabled", FIRN_OPTION_FLAG, AT(partial_progress), 0, 0, NULL, false },
-    { "partial-progress.max-commits", FIRN_OPTION_WHOLE, AT(commits_max), INT32_MIN, INT32_MAX, NULL, false },
+    FIRN_PARTIAL_PROGRESS_OPTIONS(AT),
     { "partial-progress.max-failed-commits", FIRN_OPTION_WHOLE, AT(failed_commits_max), INT32_MIN, INT32_MAX, NULL,
       false },
     { "use-starting-sequence-number", FIRN_OPTION_FLAG, AT(use_starting_sequence_number), 0, 0, NULL, false },

@@ -7,14 +7,9 @@
 static struct firn_text qualification(struct firn_arena *arena, const struct firn_position_rewrite_options *options,
                                       const struct firn_data_file *file)
 {
-    int64_t bytes = firn_delete_read_bytes(file);
     if (options->rewrite_all)
         return FIRN_TEXT("rewrite-all takes every file");
-    if (bytes < options->sizes.bytes_min)
-        return firn_text_format(arena, "%" PRId64 " bytes, below min-file-size-bytes %" PRId64, bytes,
-                                options->sizes.bytes_min);
-    return firn_text_format(arena, "%" PRId64 " bytes, above max-file-size-bytes %" PRId64, bytes,
-                            options->sizes.bytes_max);
+    return firn_output_sizes_reason(arena, &options->sizes, firn_delete_read_bytes(file));
 }
 
 static struct firn_text chosen_reason(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan,
@@ -59,11 +54,7 @@ struct firn_text firn_position_rewrite_reason(struct firn_arena *arena, const st
     struct firn_text first = qualification(arena, &plan->options, data);
     switch (file->verdict) {
     case FIRN_POSITION_SIZE_FINE:
-        return firn_text_format(arena,
-                                "%" PRId64 " bytes, between min-file-size-bytes %" PRId64 " and max-file-size-bytes "
-                                "%" PRId64,
-                                firn_delete_read_bytes(data), plan->options.sizes.bytes_min,
-                                plan->options.sizes.bytes_max);
+        return first;
     case FIRN_POSITION_UNREADABLE:
         return firn_text_format(arena, "%.*s; left alone: firn cannot read it (%.*s%s)", FIRN_FMT(first),
                                 FIRN_FMT(data->format_text), data->key_metadata.data ? ", encrypted" : "");
@@ -86,12 +77,7 @@ static json_t *file_json(struct firn_arena *arena, const struct firn_position_re
                          const struct firn_position_file *file)
 {
     const struct firn_data_file *data = &file->entry->file;
-    json_t *json = json_object();
-    firn_json_set_text(json, "path", data->path);
-    firn_json_set_i64(json, "bytes", firn_delete_read_bytes(data));
-    firn_json_set_i64(json, "records", data->record_count);
-    firn_json_set_text(json, "reason", firn_position_rewrite_reason(arena, plan, file));
-    return json;
+    return firn_planned_file_json(data, firn_delete_read_bytes(data), firn_position_rewrite_reason(arena, plan, file));
 }
 
 static json_t *group_json(struct firn_arena *arena, const struct firn_position_rewrite_plan *plan, uint32_t index)
@@ -137,12 +123,7 @@ json_t *firn_position_rewrite_plan_json(struct firn_op *op, const struct firn_po
     json_t *groups = json_array();
     for (uint32_t i = 0; i < plan->group_count; i++)
         json_array_append_new(groups, group_json(op->arena, plan, i));
-    json_t *json = json_object();
-    firn_json_set_text(json, "table", plan->table_name);
-    firn_json_set(json, "snapshot_id",
-                  plan->snapshot
-                      ? firn_json_string(firn_text_format(op->arena, "%" PRIu64, (uint64_t)plan->snapshot->id))
-                      : json_null());
+    json_t *json = firn_branch_plan_json(plan->table_name, plan->snapshot);
     firn_json_set(json, "options", firn_position_rewrite_options_json(&plan->options));
     firn_json_set(json, "granularity", json_string(firn_delete_form_name(plan->to_vectors, plan->granularity)));
     if (plan->where.len > 0)

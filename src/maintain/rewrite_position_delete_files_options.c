@@ -2,23 +2,16 @@
 #include "maintain/rewrite_position_delete_files.h"
 
 #include "base/math.h"
-#include "maintain/option_map.h"
+#include "maintain/group_options.h"
 
 #define TARGET_FILE_BYTES_DEFAULT INT64_C(67108864)
 
 #define AT(member) offsetof(struct firn_position_rewrite_options, member)
 
 static const struct firn_option_row rows[] = {
-    { "target-file-size-bytes", FIRN_OPTION_WHOLE, AT(sizes.target_bytes), 1, INT64_MAX, NULL, true },
-    { "min-file-size-bytes", FIRN_OPTION_WHOLE, AT(sizes.bytes_min), 0, INT64_MAX, NULL, true },
-    { "max-file-size-bytes", FIRN_OPTION_WHOLE, AT(sizes.bytes_max), 1, INT64_MAX, NULL, true },
-    { "min-input-files", FIRN_OPTION_WHOLE, AT(limits.input_files_min), 1, INT32_MAX, NULL, true },
-    { "rewrite-all", FIRN_OPTION_FLAG, AT(rewrite_all), 0, 0, NULL, true },
-    { "max-file-group-size-bytes", FIRN_OPTION_WHOLE, AT(limits.bytes_max), 1, INT64_MAX, NULL, true },
-    { "max-file-group-input-files", FIRN_OPTION_WHOLE, AT(limits.files_max), 1, INT64_MAX, NULL, true },
+    FIRN_PACKING_OPTIONS(AT),
     { "max-concurrent-file-group-rewrites", FIRN_OPTION_WHOLE, AT(concurrent_groups_max), 1, INT32_MAX, NULL, false },
-    { "partial-progress.enabled", FIRN_OPTION_FLAG, AT(partial_progress), 0, 0, NULL, false },
-    { "partial-progress.max-commits", FIRN_OPTION_WHOLE, AT(commits_max), INT32_MIN, INT32_MAX, NULL, false },
+    FIRN_PARTIAL_PROGRESS_OPTIONS(AT),
     { "rewrite-job-order", FIRN_OPTION_CHOICE, AT(job_order), 0, 0, firn_job_order_names, false },
 };
 
