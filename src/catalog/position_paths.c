@@ -4,6 +4,7 @@
  * shortened are never taken for a path. */
 #include "catalog/position_paths.h"
 
+#include "base/utf8.h"
 #include "format/parquet/reader.h"
 #include "table/delete_index.h"
 #include "table/parquet_footer.h"
@@ -25,7 +26,8 @@ static const struct firn_parquet_node *path_leaf(const struct firn_footer *foote
     return NULL;
 }
 
-static void look_up(struct path_search *search, const struct firn_slice *values, uint32_t count)
+static firn_status look_up(struct firn_op *op, struct path_search *search, const struct firn_slice *values,
+                           uint32_t count)
 {
     for (uint32_t i = 0; i < count && search->named.len == 0; i++) {
         bool is_repeated = i > 0 && values[i].len == values[i - 1].len &&
@@ -36,9 +38,12 @@ static void look_up(struct path_search *search, const struct firn_slice *values,
         const struct firn_map_entry *entry = firn_map_find(search->paths, path);
         if (!entry)
             entry = firn_map_find_text(search->paths, firn_delete_path_bare(firn_text_of_bytes(path)));
+        if (!entry && !firn_text_is_utf8(firn_text_of_bytes(path))) /* damaged: it may have been any path */
+            return firn_fail(op, FIRN_CORRUPT, "it names a data file by bytes that are no UTF-8 text");
         if (entry)
             search->named = firn_text_of_bytes(entry->key);
     }
+    return FIRN_OK;
 }
 
 static firn_status search_pages(struct firn_op *op, struct path_search *search, struct firn_chunk_reader *reader)
@@ -50,7 +55,7 @@ static firn_status search_pages(struct firn_op *op, struct path_search *search, 
         FIRN_TRY(firn_chunk_reader_next(op, reader, &page, &has_page));
         if (!has_page)
             return FIRN_OK;
-        look_up(search, page.values.slice, page.value_count);
+        FIRN_TRY(look_up(op, search, page.values.slice, page.value_count));
     }
     return FIRN_OK;
 }

@@ -2,6 +2,7 @@
 #include "rewrite/deletion_position.h"
 
 #include "base/math.h"
+#include "base/utf8.h"
 #include "format/avro/container.h"
 #include "format/puffin/deletion_vector.h"
 #include "rewrite/file_rows.h"
@@ -50,6 +51,8 @@ static firn_status find_positions(struct firn_op *op, struct collecting *collect
     struct firn_map_entry *entry = firn_map_find_text(collecting->out, target);
     const struct firn_map_entry *name = firn_map_find_text(&collecting->names->map, target);
     collecting->positions = NULL;
+    if (!name && !firn_text_is_utf8(path)) /* a damaged path must not pass for that of a file that has left */
+        return firn_fail(op, FIRN_CORRUPT, "it names a data file by bytes that are no UTF-8 text");
     if (!name)
         return FIRN_OK;
     if (!entry) {

@@ -193,8 +193,8 @@ static firn_status read_parquet(struct firn_op *op, const struct firn_file_rows_
     return status;
 }
 
-firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
-                                firn_file_rows_visit *visit, void *context)
+static firn_status read_format(struct firn_op *op, const struct firn_file_rows_config *config,
+                               firn_file_rows_visit *visit, void *context)
 {
     const struct firn_data_file *file = config->file;
     if (file->key_metadata.len > 0)
@@ -208,4 +208,30 @@ firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_
         return firn_fail(op, FIRN_UNSUPPORTED, "the format is %.*s, and firn reads rows of Parquet and Avro only",
                          FIRN_FMT(file->format_text));
     }
+}
+
+struct counting {
+    firn_file_rows_visit *visit;
+    void *context;
+    int64_t rows;
+};
+
+static firn_status count_batch(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+{
+    struct counting *counting = context;
+    counting->rows += batch->row_count;
+    return counting->visit(op, counting->context, batch);
+}
+
+firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
+                                firn_file_rows_visit *visit, void *context)
+{
+    const struct firn_data_file *file = config->file;
+    struct counting counting = { .visit = visit, .context = context };
+    FIRN_TRY(read_format(op, config, count_batch, &counting));
+    if (config->complete && file->record_count >= 0 && file->record_count != counting.rows)
+        firn_log(op, FIRN_LOG_WARN,
+                 "%.*s holds %" PRId64 " rows, and the table records %" PRId64 ": taking what it holds",
+                 FIRN_FMT(file->path), counting.rows, file->record_count);
+    return FIRN_OK;
 }

@@ -13,7 +13,8 @@ struct firn_file_rows_config {
     const struct firn_output_schema *schema; /* the columns to read, none of them repeated */
     const struct firn_id_sources *ids;
     const struct firn_data_file *file;
-    bool complete; /* a column that is neither stored nor an identity partition value is CORRUPT */
+    bool complete; /* a delete file: a column that is neither stored nor an identity partition value is CORRUPT, and
+                      another number of rows than recorded gives a warning */
 };
 
 #define FIRN_FILE_ROWS_MAX 8192 /* in one batch */

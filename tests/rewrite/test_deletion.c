@@ -487,6 +487,12 @@ static void deletes_that_cannot_be_read_are_refused(void **state)
     test.deletes[0].file.format = FIRN_FILE_ORC;
     CHECK_STATUS(test.op, FIRN_UNSUPPORTED, load(&test));
     end(&test);
+    begin(&test, test_op(state));
+    add_data(&test, "mem:/t/a.parquet", schema, rows, 1);
+    add_positions(&test, "mem:/t/\xe1.parquet", "1", 2); /* one bit of "a" turned over */
+    CHECK_STATUS(test.op, FIRN_CORRUPT, load(&test));
+    CHECK(strstr(test.op->error.text, "UTF-8") != NULL, "%s", test.op->error.text);
+    end(&test);
 }
 
 int main(void)
