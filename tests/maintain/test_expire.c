@@ -245,7 +245,12 @@ static void every_kind_of_file(void **state)
     history_open(&history, history.op, NULL);
     int64_t first = history_append(&history, "a b");
     history_make(&history, (struct history_commit){ .operation = "overwrite", .add_deletes = "p q" });
-    history_make(&history, (struct history_commit){ .operation = "overwrite", .remove = "a", .remove_deletes = "p" });
+    struct history_files equality;
+    history_files_of(&history, "e", 0, FIRN_CONTENT_EQUALITY_DELETES, &equality);
+    equality.items[0].equality_ids = &(int32_t){ 1 };
+    equality.items[0].equality_id_count = 1;
+    CHECK_OK(history.op, fixture_delete(history.op, &history.fixture, equality.items, 1));
+    history_make(&history, (struct history_commit){ .operation = "overwrite", .remove = "a", .remove_deletes = "p e" });
     int64_t last = history_append(&history, "c");
     const struct {
         const char *action, *member, *name;
@@ -267,7 +272,8 @@ static void every_kind_of_file(void **state)
     }
     CHECK_OK(history.op, expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, &report));
     CHECK(report.deleted_data_files_count == 1 && report.deleted_position_delete_files_count == 1, " ");
-    CHECK(report.deleted_statistics_files_count == 2 && report.deleted_manifest_lists_count == 3, " ");
+    CHECK(report.deleted_equality_delete_files_count == 1 && !has(&history, "e"), " ");
+    CHECK(report.deleted_statistics_files_count == 2 && report.deleted_manifest_lists_count == 4, " ");
     CHECK(!has(&history, "a") && has(&history, "b") && !has(&history, "p") && has(&history, "q"), " ");
     CHECK(!has(&history, "s1") && has(&history, "s2") && !has(&history, "p1") && has(&history, "p2"), " ");
     CHECK(history_metadata(&history)->statistics_count == 2, " ");
