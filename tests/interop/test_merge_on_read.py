@@ -18,7 +18,7 @@ from iceberg_files import DATA, EQUALITY_DELETES, identity, live_files
 from lake import full_name
 from model import Model
 
-FIRST_SEED = int(os.environ.get("FIRN_SEED") or random.SystemRandom().randrange(10**6))
+FIRST_SEED = int(os.environ.get("FIRN_SEED") or 1000)
 SEQUENCES = int(os.environ.get("FIRN_SEQUENCES") or 4)
 STEPS = int(os.environ.get("FIRN_STEPS") or 14)
 
