@@ -323,6 +323,7 @@ static firn_status run_groups(struct firn_op *op, struct apply_run *run)
     const struct firn_convert_plan *plan = run->plan;
     struct firn_group_work_outcome outcome;
     struct firn_group_work work = {
+        .noun = "groups",
         .group_count = plan->group_count,
         .width = 1, /* keys have all the memory */
         .partial_progress = plan->options.partial_progress,
@@ -340,6 +341,8 @@ static firn_status run_groups(struct firn_op *op, struct apply_run *run)
         run->pending[i] = plan->deletes[i].group_count;
     begin_progress(plan, run->progress);
     firn_status status = firn_group_work_run(op, run->pool, &work, &outcome);
+    if (status == FIRN_OK)
+        status = firn_group_work_judge(op, &work, &outcome);
     firn_progress_end(op, run->progress);
     run->report->failed_commits = outcome.failed_commits;
     run->report->failed_groups = outcome.failed_groups;

@@ -17,14 +17,14 @@ struct work_run {
     uint32_t ready_count;
     bool is_unknown; /* the outcome of a commit is: (2) */
     FIRN_ARRAY(struct firn_text) warnings;
-    struct firn_error first_error;
 };
 
 static void note_failure(struct firn_op *op, struct work_run *run, firn_status status)
 {
-    if (run->first_error.status == FIRN_OK) {
-        run->first_error = op->error;
-        run->first_error.status = status;
+    struct firn_error *first = &run->outcome->first_error;
+    if (first->status == FIRN_OK) {
+        *first = op->error;
+        first->status = status;
     }
     FIRN_PUSH(op->arena, &run->warnings, firn_text_copy(op->arena, firn_text_of(op->error.text)));
 }
@@ -54,7 +54,7 @@ static firn_status commit_batch(struct firn_op *op, struct work_run *run)
     firn_status status = commit(op, run);
     if (status == FIRN_OK)
         return FIRN_OK;
-    status = firn_context(op, status, "commit of %u groups", count);
+    status = firn_context(op, status, "commit of %u %s", count, run->work->noun);
     if (status == FIRN_UNKNOWN || status == FIRN_CANCELLED)
         return status;
     note_failure(op, run, status);
@@ -130,20 +130,6 @@ static firn_status run_group_in_batches(struct firn_op *op, void *context, size_
     return status;
 }
 
-/* What partial progress amounts to once all groups are done. */
-static firn_status judge(struct firn_op *op, const struct work_run *run)
-{
-    const struct firn_group_work_outcome *outcome = run->outcome;
-    if (run->first_error.status == FIRN_OK)
-        return FIRN_OK;
-    if (outcome->commits > 0)
-        return firn_fail(op, FIRN_PARTIAL,
-                         "%" PRId64 " commits succeeded and %" PRId64 " failed; %u of %u groups could not be written",
-                         outcome->commits, outcome->failed_commits, outcome->failed_groups, run->work->group_count);
-    op->error = run->first_error;
-    return run->first_error.status;
-}
-
 static firn_status run_in_batches(struct firn_op *op, struct firn_pool *pool, struct work_run *run)
 {
     uint32_t count = run->work->group_count;
@@ -152,9 +138,7 @@ static firn_status run_in_batches(struct firn_op *op, struct firn_pool *pool, st
     firn_status status = firn_pool_run(op, pool, count, run->work->width, run_group_in_batches, run);
     if (status == FIRN_OK && run->ready_count > 0)
         status = commit_batch(op, run);
-    if (status == FIRN_OK)
-        return judge(op, run);
-    if (!run->is_unknown)
+    if (status != FIRN_OK && !run->is_unknown)
         discard_ready(op, run);
     return status;
 }
@@ -174,4 +158,17 @@ firn_status firn_group_work_run(struct firn_op *op, struct firn_pool *pool, cons
     out->warnings = run.warnings.items;
     out->warning_count = (uint32_t)run.warnings.count;
     return status;
+}
+
+firn_status firn_group_work_judge(struct firn_op *op, const struct firn_group_work *work,
+                                  const struct firn_group_work_outcome *outcome)
+{
+    if (outcome->first_error.status == FIRN_OK)
+        return FIRN_OK;
+    if (outcome->commits > 0)
+        return firn_fail(op, FIRN_PARTIAL,
+                         "%" PRId64 " commits succeeded and %" PRId64 " failed; %u of %u groups could not be written",
+                         outcome->commits, outcome->failed_commits, outcome->failed_groups, work->group_count);
+    op->error = outcome->first_error;
+    return outcome->first_error.status;
 }

@@ -13,6 +13,7 @@
 
 /* What a procedure does with its groups, and how. */
 struct firn_group_work {
+    const char *noun; /* of the groups, in errors: "file groups" */
     uint32_t group_count;
     uint32_t width;                 /* groups at a time */
     bool partial_progress;          /* a failed group or commit costs only itself */
@@ -32,11 +33,16 @@ struct firn_group_work_outcome {
     uint32_t failed_groups;     /* that could not be executed */
     struct firn_text *warnings; /* failures that partial progress survived */
     uint32_t warning_count;
+    struct firn_error first_error; /* of these failures; status FIRN_OK: there was none */
 };
 
-/* Without partial progress the first failure is the result. With it: PARTIAL when something was committed and something
- * failed, the first failure when nothing was. */
+/* Runs the groups. Without partial progress the first failure is the result; with it, only what ends the whole run is
+ * (UNKNOWN, CANCELLED), and the outcome tells the rest. `out` is filled also after a failure. */
 FIRN_CHECKED firn_status firn_group_work_run(struct firn_op *op, struct firn_pool *pool,
                                              const struct firn_group_work *work, struct firn_group_work_outcome *out);
+/* What the failures that partial progress survived amount to: PARTIAL when something was committed, else the first of
+ * them. */
+FIRN_CHECKED firn_status firn_group_work_judge(struct firn_op *op, const struct firn_group_work *work,
+                                               const struct firn_group_work_outcome *outcome);
 
 #endif

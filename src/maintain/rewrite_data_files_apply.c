@@ -1,17 +1,16 @@
 /* Applying a plan of rewrite_data_files: groups are executed in parallel and committed together, or in batches as they
  * finish. Reference: procedures.md, 2.9 and 2.10.
  *
- * Invariants
+ * Invariants, beside those of group_work.h
  *  (1) Inputs leave the table only in the commit that adds the outputs of their whole group.
- *  (2) Outputs that were definitely not committed are removed.
- *  (3) Once the outcome of a commit is unknown, nothing is removed any more and no further commit is tried.
- *  (4) Commits happen one at a time, each validated against the snapshot that was planned on.
- *  (5) What can never be committed as it was planned, since others changed its inputs, is planned anew a bounded number
+ *  (2) Each commit is validated against the snapshot that was planned on.
+ *  (3) What can never be committed as it was planned, since others changed its inputs, is planned anew a bounded number
  *      of times; what was written for it is removed first. */
 #include "maintain/rewrite_data_files_run.h"
 
 #include "base/math.h"
 #include "maintain/dangling_deletes.h"
+#include "maintain/group_work.h"
 
 /* Below this a group works slowly: better fewer of them at a time. */
 #define GROUP_MEMORY_BYTES_MIN (UINT64_C(384) << 20)
@@ -47,7 +46,6 @@ static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
     struct firn_delete_match *deletes = FIRN_NEW_ARRAY(op->arena, struct firn_delete_match, count);
     run->groups = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_group, plan->group_count);
     run->outcomes = FIRN_NEW_ARRAY(op->arena, struct firn_group_outcome, plan->group_count);
-    run->ready = FIRN_NEW_ARRAY(op->arena, uint32_t, plan->group_count);
     firn_rewrite_spent_init(op, plan, &run->spent);
     for (uint32_t i = 0; i < plan->group_count; i++) {
         const struct firn_planned_group *planned = plan->groups[i];
@@ -71,101 +69,25 @@ static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
     }
 }
 
-/* A failure that the run survives: kept for the report, and for the case that nothing succeeds. */
-static void note_failure(struct firn_op *op, struct firn_rewrite_run *run, firn_status status)
+static void keep_first_error(struct firn_rewrite_run *run, const struct firn_error *error)
 {
-    if (run->first_error.status == FIRN_OK) {
-        run->first_error = op->error;
-        run->first_error.status = status;
-    }
-    warn(op, run, firn_text_copy(op->arena, firn_text_of(op->error.text)));
+    if (run->first_error.status == FIRN_OK)
+        run->first_error = *error;
 }
 
-/* Commits what is ready. A failed batch costs only itself, unless its outcome is unknown or the run was stopped. */
-static firn_status commit_ready(struct firn_op *op, struct firn_rewrite_run *run)
-{
-    uint32_t count = run->ready_count;
-    run->ready_count = 0;
-    firn_status status = firn_rewrite_run_commit(op, run, run->ready, count);
-    if (status == FIRN_OK)
-        return FIRN_OK;
-    status = firn_context(op, status, "commit of %u file groups", count);
-    run->is_unknown = status == FIRN_UNKNOWN;
-    if (status == FIRN_UNKNOWN || status == FIRN_CANCELLED)
-        return status;
-    note_failure(op, run, status);
-    return FIRN_OK;
-}
-
-static firn_status execute_group(struct firn_op *op, struct firn_rewrite_run *run, size_t index)
-{
-    FIRN_TRY(firn_op_check(op));
-    firn_status status =
-        firn_rewrite_group_execute(op, &run->context, &run->groups[index], &run->outcomes[index].result);
-    firn_progress_group(op, run->context.progress);
-    return firn_context(op, status, "file group %zu of %u files", index, run->groups[index].input_count);
-}
-
-static firn_status run_group(struct firn_op *op, void *context, size_t index)
+static firn_status execute(struct firn_op *op, void *context, uint32_t index)
 {
     struct firn_rewrite_run *run = context;
-    FIRN_TRY(execute_group(op, run, index));
-    run->outcomes[index].state = FIRN_GROUP_READY;
-    return FIRN_OK;
+    struct firn_group_outcome *outcome = &run->outcomes[index];
+    firn_status status = firn_rewrite_group_execute(op, &run->context, &run->groups[index], &outcome->result);
+    outcome->write_failed = status != FIRN_OK;
+    return firn_context(op, status, "file group %u of %u files", index, run->groups[index].input_count);
 }
 
-/* Removes the outputs of groups that finished but will not be committed. */
-static void discard_ready(struct firn_op *op, struct firn_rewrite_run *run)
-{
-    for (uint32_t i = 0; i < run->plan->group_count; i++)
-        if (run->outcomes[i].state == FIRN_GROUP_READY)
-            firn_rewrite_result_discard(op, run->context.store, &run->outcomes[i].result);
-}
-
-static firn_status apply_at_once(struct firn_op *op, struct firn_rewrite_run *run, uint32_t width)
-{
-    uint32_t count = run->plan->group_count;
-    firn_status status = firn_pool_run(op, run->context.pool, count, width, run_group, run);
-    if (status != FIRN_OK) {
-        discard_ready(op, run);
-        return status;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        run->ready[i] = i;
-    status = firn_rewrite_run_commit(op, run, run->ready, count);
-    if (status == FIRN_CONFLICT)
-        return firn_hint(op, status,
-                         "nothing was changed; run it again, or with partial-progress.enabled=true so that a conflict "
-                         "costs only some groups");
-    return status;
-}
-
-/* With the lock held: takes in how a group ended. */
-static firn_status settle_group(struct firn_op *op, struct firn_rewrite_run *run, uint32_t index, firn_status status)
-{
-    if (status != FIRN_OK) {
-        run->outcomes[index].state = FIRN_GROUP_WRITE_FAILED;
-        run->report->failed_data_files_count += run->groups[index].input_count;
-        note_failure(op, run, status);
-        return FIRN_OK;
-    }
-    run->outcomes[index].state = FIRN_GROUP_READY;
-    if (run->is_unknown)
-        return FIRN_OK;
-    run->ready[run->ready_count++] = index;
-    return run->ready_count >= run->groups_per_commit ? commit_ready(op, run) : FIRN_OK;
-}
-
-static firn_status run_group_in_batches(struct firn_op *op, void *context, size_t index)
+static void discard(struct firn_op *op, void *context, uint32_t index)
 {
     struct firn_rewrite_run *run = context;
-    firn_status status = execute_group(op, run, index);
-    if (status == FIRN_CANCELLED)
-        return status;
-    pthread_mutex_lock(&run->lock);
-    status = settle_group(op, run, (uint32_t)index, status);
-    pthread_mutex_unlock(&run->lock);
-    return status;
+    firn_rewrite_result_discard(op, run->context.store, &run->outcomes[index].result);
 }
 
 /* What partial progress amounts to once all groups are done. */
@@ -191,17 +113,16 @@ static firn_status judge_batches(struct firn_op *op, const struct firn_rewrite_r
                      report->commits, report->failed_commits, report->failed_data_files_count);
 }
 
-static firn_status apply_in_batches(struct firn_op *op, struct firn_rewrite_run *run, uint32_t width)
+/* Takes in what partial progress survived in this round. */
+static void note_failures(struct firn_op *op, struct firn_rewrite_run *run,
+                          const struct firn_group_work_outcome *outcome)
 {
-    uint32_t count = run->plan->group_count;
-    int64_t commits_max = FIRN_MIN(run->plan->options.commits_max, (int64_t)count);
-    run->groups_per_commit = (uint32_t)((count + commits_max - 1) / commits_max);
-    firn_status status = firn_pool_run(op, run->context.pool, count, width, run_group_in_batches, run);
-    if (status == FIRN_OK && run->ready_count > 0)
-        status = commit_ready(op, run);
-    if (status != FIRN_OK && !run->is_unknown)
-        discard_ready(op, run);
-    return status;
+    keep_first_error(run, &outcome->first_error);
+    for (uint32_t i = 0; i < outcome->warning_count; i++)
+        warn(op, run, outcome->warnings[i]);
+    for (uint32_t i = 0; i < run->plan->group_count; i++)
+        if (run->outcomes[i].write_failed)
+            run->report->failed_data_files_count += run->groups[i].input_count;
 }
 
 /* As many groups at a time as asked for, unless that leaves each too little memory. */
@@ -226,6 +147,19 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
     const struct firn_rewrite_plan *plan = run->plan;
     uint64_t memory_bytes_max = plan->memory_bytes_max ? plan->memory_bytes_max : MEMORY_BYTES_DEFAULT;
     uint32_t width = choose_width(plan, memory_bytes_max);
+    struct firn_group_work_outcome outcome;
+    struct firn_group_work work = {
+        .noun = "file groups",
+        .group_count = plan->group_count,
+        .width = width,
+        .partial_progress = plan->options.partial_progress,
+        .commits_max = plan->options.commits_max,
+        .progress = progress,
+        .execute = execute,
+        .commit = firn_rewrite_run_commit,
+        .discard = discard,
+        .context = run,
+    };
     run->context = (struct firn_rewrite_context){
         .metadata = plan->metadata,
         .store = run->table->store,
@@ -237,10 +171,9 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .row_map_bytes_max = row_map_bytes(plan, memory_bytes_max),
     };
     lay_out_groups(op, run);
-    pthread_mutex_init(&run->lock, NULL);
-    firn_status status =
-        plan->options.partial_progress ? apply_in_batches(op, run, width) : apply_at_once(op, run, width);
-    pthread_mutex_destroy(&run->lock);
+    firn_status status = firn_group_work_run(op, pool, &work, &outcome);
+    if (plan->options.partial_progress)
+        note_failures(op, run, &outcome);
     return status;
 }
 
@@ -282,7 +215,7 @@ static bool left_out(const struct firn_rewrite_run *run)
     return firn_rewrite_plan_leaves_out(run->plan);
 }
 
-/* (5) One commit for all covers what the table holds now; of several, those before have covered it as it was. */
+/* (3) One commit for all covers what the table holds now; of several, those before have covered it as it was. */
 static firn_status plan_anew(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
                              struct firn_progress *progress)
 {
@@ -331,7 +264,8 @@ static firn_status apply_rounds(struct firn_op *op, struct firn_pool *pool, stru
         if (status == FIRN_CANCELLED || (status != FIRN_OK && !in_batches))
             return status;
         if (status != FIRN_OK) {
-            note_failure(op, run, status);
+            keep_first_error(run, &op->error);
+            warn(op, run, firn_text_copy(op->arena, firn_text_of(op->error.text)));
             break;
         }
     }

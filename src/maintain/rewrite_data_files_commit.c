@@ -132,13 +132,13 @@ static enum firn_group_state judge_commit(const struct firn_rewrite_run *run, fi
     return snapshot->must_plan_anew && run->rounds_left > 0 ? FIRN_GROUP_LOST : FIRN_GROUP_COMMIT_FAILED;
 }
 
-/* (2) (3) (5) */
+/* (3) */
 static void settle_groups(struct firn_op *op, struct firn_rewrite_run *run, const uint32_t *batch, uint32_t count,
                           enum firn_group_state state)
 {
     for (uint32_t i = 0; i < count; i++) {
         run->outcomes[batch[i]].state = state;
-        if (state == FIRN_GROUP_COMMIT_FAILED || state == FIRN_GROUP_LOST)
+        if (state == FIRN_GROUP_LOST)
             firn_rewrite_result_discard(op, run->context.store, &run->outcomes[batch[i]].result);
     }
 }
@@ -151,9 +151,9 @@ static firn_status note_lost(struct firn_op *op, struct firn_rewrite_run *run, u
     return FIRN_OK;
 }
 
-firn_status firn_rewrite_run_commit(struct firn_op *op, struct firn_rewrite_run *run, const uint32_t *batch,
-                                    uint32_t count)
+firn_status firn_rewrite_run_commit(struct firn_op *op, void *context, const uint32_t *batch, uint32_t count)
 {
+    struct firn_rewrite_run *run = context;
     const struct firn_rewrite_plan *plan = run->plan;
     bool pins = plan->options.use_starting_sequence_number && plan->metadata->format_version > 1;
     struct firn_snapshot_result snapshot = { 0 };

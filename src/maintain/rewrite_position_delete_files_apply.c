@@ -320,6 +320,7 @@ static firn_status run_groups(struct firn_op *op, struct apply_run *run)
     struct firn_group_work_outcome outcome;
     int64_t width = FIRN_MIN(plan->options.concurrent_groups_max, (int64_t)plan->group_count);
     struct firn_group_work work = {
+        .noun = "groups",
         .group_count = plan->group_count,
         .width = (uint32_t)FIRN_MAX(FIRN_MIN(width, (int64_t)plan->thread_count), 1),
         .partial_progress = plan->options.partial_progress,
@@ -338,6 +339,8 @@ static firn_status run_groups(struct firn_op *op, struct apply_run *run)
     index_chosen(run);
     begin_progress(plan, run->progress);
     firn_status status = firn_group_work_run(op, run->pool, &work, &outcome);
+    if (status == FIRN_OK)
+        status = firn_group_work_judge(op, &work, &outcome);
     firn_progress_end(op, run->progress);
     run->report->commits = outcome.commits;
     run->report->failed_commits = outcome.failed_commits;
