@@ -408,7 +408,6 @@ static firn_status interrupted_swap(struct firn_op *op, struct firn_catalog *cat
         fixture_close(&peer);
     } else if (interrupted->answer != FIRN_OK) {
         *new_location = FIRN_TEXT("mem://w/nowhere.metadata.json");
-        *new_location = FIRN_TEXT("mem://w/nowhere");
         return firn_fail(op, interrupted->answer, "the answer of the test");
     }
     return interrupted->inner->swap(op, catalog, identifier, base, metadata, new_location);
@@ -725,17 +724,6 @@ static void lost_races_carry_what_they_meet(void **state)
     op->env = firn_env_real();
 }
 
-static firn_status cannot_tell(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
-                               struct firn_text location, const struct firn_metadata *metadata, bool *out)
-{
-    (void)catalog;
-    (void)identifier;
-    (void)location;
-    (void)metadata;
-    (void)out;
-    return firn_fail(op, FIRN_UNAVAILABLE, "nobody can tell");
-}
-
 /* After an unknown answer nobody can tell. */
 static firn_status nobody_knows(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                                 struct firn_text location, const struct firn_metadata *metadata, bool *out)
@@ -780,7 +768,6 @@ static void what_was_carried_goes_with_a_definite_failure(void **state)
                                            .answer = cases[i].swap };
         interrupted.kind.swap = interrupted_swap;
         interrupted.kind.committed = nobody_knows;
-        interrupted.kind.committed = cannot_tell;
         world.fixture.catalog->kind = &interrupted.kind;
         struct firn_snapshot_result result;
         CHECK_STATUS(op, cases[i].wanted, firn_snapshot_commit(op, NULL, &world.fixture.table, &change, &result));
