@@ -12,6 +12,7 @@ static const char *const column_names[COLUMN_COUNT] = { "file_path", "last_modif
 struct list {
     struct firn_text location;
     struct firn_lines lines;
+    bool is_json;                /* the first line tells */
     size_t places[COLUMN_COUNT]; /* of the columns, in a row of CSV */
     firn_store_visit *visit;
     void *context;
@@ -148,34 +149,17 @@ static firn_status take_json(struct firn_op *op, const struct list *list, struct
 
 /* The whole list ------------------------------------------------------------------------------------------------- */
 
-static firn_status read_line(struct firn_op *op, struct list *list, struct firn_text line, bool *is_json)
+static firn_status read_line(struct firn_op *op, void *context, struct firn_text line)
 {
+    struct list *list = context;
     if (list->lines.number == 1) {
-        *is_json = firn_text_starts(firn_text_trim(line), FIRN_TEXT("{"));
-        if (!*is_json)
+        list->is_json = firn_text_starts(firn_text_trim(line), FIRN_TEXT("{"));
+        if (!list->is_json)
             return take_header(op, list, line);
     }
     if (firn_text_trim(line).len == 0)
         return FIRN_OK;
-    return *is_json ? take_json(op, list, line) : take_csv(op, list, line);
-}
-
-static firn_status read_lines(struct firn_op *op, struct list *list)
-{
-    bool is_json = false, got;
-    struct firn_text line;
-    for (;;) {
-        FIRN_TRY(firn_lines_next(op, &list->lines, &line, &got));
-        if (!got)
-            return FIRN_OK;
-        FIRN_TRY(firn_op_check(op));
-        struct firn_arena *kept = op->arena, turn = { 0 };
-        op->arena = &turn;
-        firn_status status = read_line(op, list, line, &is_json);
-        op->arena = kept;
-        firn_arena_done(&turn);
-        FIRN_TRY(status);
-    }
+    return list->is_json ? take_json(op, list, line) : take_csv(op, list, line);
 }
 
 firn_status firn_file_list_read(struct firn_op *op, struct firn_store *store, struct firn_text location,
@@ -183,7 +167,7 @@ firn_status firn_file_list_read(struct firn_op *op, struct firn_store *store, st
 {
     struct list list = { .location = location, .visit = visit, .context = context };
     FIRN_TRY(firn_context(op, firn_lines_open(op, store, location, &list.lines), "file list"));
-    firn_status status = read_lines(op, &list);
+    firn_status status = firn_lines_each(op, &list.lines, read_line, &list);
     firn_lines_close(&list.lines);
     return firn_context(op, status, "file list");
 }

@@ -112,8 +112,9 @@ struct reading {
     void *context;
 };
 
-static firn_status read_line(struct firn_op *op, const struct reading *reading, struct firn_text line)
+static firn_status read_line(struct firn_op *op, void *context, struct firn_text line)
 {
+    const struct reading *reading = context;
     struct firn_mark mark;
     if (line.len == 0 || line.data[0] == '#')
         return FIRN_OK;
@@ -125,24 +126,6 @@ static firn_status read_line(struct firn_op *op, const struct reading *reading, 
     return reading->visit(op, reading->context, &mark);
 }
 
-static firn_status read_lines(struct firn_op *op, struct reading *reading)
-{
-    bool got;
-    struct firn_text line;
-    for (;;) {
-        FIRN_TRY(firn_lines_next(op, &reading->lines, &line, &got));
-        if (!got)
-            return FIRN_OK;
-        FIRN_TRY(firn_op_check(op));
-        struct firn_arena *kept = op->arena, turn = { 0 };
-        op->arena = &turn;
-        firn_status status = read_line(op, reading, line);
-        op->arena = kept;
-        firn_arena_done(&turn);
-        FIRN_TRY(status);
-    }
-}
-
 firn_status firn_marks_read(struct firn_op *op, struct firn_store *store, struct firn_text location,
                             firn_mark_visit *visit, void *context)
 {
@@ -150,7 +133,7 @@ firn_status firn_marks_read(struct firn_op *op, struct firn_store *store, struct
     firn_status status = firn_lines_open(op, store, location, &reading.lines);
     if (status != FIRN_OK)
         return status == FIRN_NOT_FOUND ? FIRN_OK : status;
-    status = read_lines(op, &reading);
+    status = firn_lines_each(op, &reading.lines, read_line, &reading);
     firn_lines_close(&reading.lines);
     return status;
 }

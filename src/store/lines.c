@@ -65,3 +65,27 @@ firn_status firn_lines_next(struct firn_op *op, struct firn_lines *lines, struct
         return FIRN_OK;
     }
 }
+
+static firn_status visit_line(struct firn_op *op, firn_lines_visit *visit, void *context, struct firn_text line)
+{
+    struct firn_arena *kept = op->arena, turn;
+    firn_arena_init(&turn);
+    op->arena = &turn;
+    firn_status status = visit(op, context, line);
+    op->arena = kept;
+    firn_arena_done(&turn);
+    return status;
+}
+
+firn_status firn_lines_each(struct firn_op *op, struct firn_lines *lines, firn_lines_visit *visit, void *context)
+{
+    for (;;) {
+        bool got;
+        struct firn_text line;
+        FIRN_TRY(firn_lines_next(op, lines, &line, &got));
+        if (!got)
+            return FIRN_OK;
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(visit_line(op, visit, context, line));
+    }
+}

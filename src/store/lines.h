@@ -19,6 +19,10 @@ FIRN_CHECKED firn_status firn_lines_open(struct firn_op *op, struct firn_store *
  * object. CORRUPT for a line of more than a mebibyte. */
 FIRN_CHECKED firn_status firn_lines_next(struct firn_op *op, struct firn_lines *lines, struct firn_text *line,
                                          bool *got);
+/* Calls `visit` for every line left, with an arena that goes after the line; until one fails. CANCELLED on a stop. */
+typedef firn_status firn_lines_visit(struct firn_op *op, void *context, struct firn_text line);
+FIRN_CHECKED firn_status firn_lines_each(struct firn_op *op, struct firn_lines *lines, firn_lines_visit *visit,
+                                         void *context);
 void firn_lines_close(struct firn_lines *lines);
 
 #endif
