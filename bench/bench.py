@@ -177,8 +177,8 @@ def run_cat(source):
     return result
 
 
-SPARK_PROGRAM = """
-import os, sys
+SPARK_BEGIN = """
+import json, sys
 sys.path.insert(0, sys.argv[1])
 import engines, lake
 lake.NAME = engines.NAME = "bench"
@@ -186,7 +186,8 @@ class Home: pass
 home = Home()
 home.folder, home.database, home.warehouse = sys.argv[2], sys.argv[2] + "/catalog.db", sys.argv[3]
 spark = engines.start_spark(home)
-spark.sql("CALL bench.system.rewrite_data_files(table => 'bench.bench.transactions')").show()
+"""
+SPARK_END = """
 gateway = spark.sparkContext._gateway
 spark.stop()
 gateway.shutdown()
@@ -195,12 +196,20 @@ gateway.proc.wait()  # or the kernel would not count it
 """
 
 
+def spark_jars():
+    return os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "jars")
+
+
+def measure_spark(body, folder, warehouse, *arguments, stdout=None):
+    """Measures a program that finds a session as `spark`, and the arguments from sys.argv[4] on."""
+    return Measure([sys.executable, "-c", SPARK_BEGIN + body + SPARK_END, INTEROP, folder, warehouse, *arguments],
+                   {**os.environ, "FIRN_JARS": spark_jars()}, stdout=stdout)
+
+
 def run_spark(source):
-    home = source.working_home()
     known = set(source.paths())
-    jars = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "jars")
-    environment = {**os.environ, "FIRN_JARS": jars}
-    result = Measure([sys.executable, "-c", SPARK_PROGRAM, INTEROP, home, os.path.join(source.folder, "warehouse")], environment)
+    result = measure_spark("""spark.sql("CALL bench.system.rewrite_data_files(table => 'bench.bench.transactions')").show()""",
+                           source.working_home(), os.path.join(source.folder, "warehouse"))
     result.bytes, result.files = written(source.data, known)
     return result
 

@@ -16,7 +16,7 @@ import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from bench import MB, THREADS, Measure, warm
+from bench import MB, SPARK_END, THREADS, Measure, spark_jars, warm
 
 SEED = 20240229
 KEY_SPACE = 10  # one row in ten has a key that is deleted
@@ -283,20 +283,14 @@ if what == "count":
     spark.sql(f"SELECT count(*) FROM lake.bench.{table}").show()
 else:
     spark.sql(f"CALL lake.system.rewrite_data_files(table => 'bench.{table}', options => map('rewrite-all', 'true'))").show()
-gateway = spark.sparkContext._gateway
-spark.stop()
-gateway.shutdown()
-gateway.proc.stdin.close()
-gateway.proc.wait()  # or the kernel would not count it
 """
 
 
 def run_spark(table, arguments):
     scratch = os.path.join(table.folder, "spark")
-    jars = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "jars")
     warehouse = os.path.dirname(os.path.dirname(table.folder))
     what = "count" if arguments.count else "rewrite"
-    result = Measure([sys.executable, "-c", SPARK_PROGRAM, jars, warehouse, scratch, table.name, what, arguments.spark_memory])
+    result = Measure([sys.executable, "-c", SPARK_PROGRAM + SPARK_END, spark_jars(), warehouse, scratch, table.name, what, arguments.spark_memory])
     result.bytes, result.files = table.restore()
     shutil.rmtree(scratch, ignore_errors=True)
     return result

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from bench import INTEROP, MB, Measure
+from bench import MB, Measure, measure_spark
 
 FIRST = datetime.datetime(2026, 1, 1)  # as make_history.c has it: a snapshot a minute
 
@@ -68,31 +68,16 @@ def run_firn(source, *arguments):
     return result
 
 
-SPARK_PROGRAM = """
-import json, sys
-sys.path.insert(0, sys.argv[1])
-import engines, lake
-lake.NAME = engines.NAME = "bench"
-class Home: pass
-home = Home()
-home.folder, home.database, home.warehouse = sys.argv[2], sys.argv[2] + "/catalog.db", sys.argv[2]
-spark = engines.start_spark(home)
-row = spark.sql(f"CALL bench.system.expire_snapshots(table => 'bench.bench.long', older_than => TIMESTAMP '{sys.argv[3]}')").collect()[0]
+SPARK_BODY = """
+row = spark.sql(f"CALL bench.system.expire_snapshots(table => 'bench.bench.long', older_than => TIMESTAMP '{sys.argv[4]}')").collect()[0]
 print(json.dumps(row.asDict()))
-gateway = spark.sparkContext._gateway
-spark.stop()
-gateway.shutdown()
-gateway.proc.stdin.close()
-gateway.proc.wait()  # or the kernel would not count it
 """
 
 
 def run_spark(source):
     source.begin()
-    jars = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "jars")
     with open(os.path.join(source.folder, "spark.json"), "w", encoding="utf-8") as out:
-        result = Measure([sys.executable, "-c", SPARK_PROGRAM, INTEROP, source.folder, source.older_than()],
-                         {**os.environ, "FIRN_JARS": jars}, stdout=out)
+        result = measure_spark(SPARK_BODY, source.folder, source.folder, source.older_than(), stdout=out)
     with open(out.name, encoding="utf-8") as lines:
         result.files = total_deleted(json.loads(lines.read().strip().split("\n")[-1]))
     return result

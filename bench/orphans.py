@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from bench import INTEROP, MB, Measure
+from bench import MB, Measure, measure_spark
 
 FOLDER_FILES = 1000
 COMMIT_FILES = 50000
@@ -92,29 +92,14 @@ def run_firn(source, *arguments):
     return result
 
 
-SPARK_PROGRAM = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import engines, lake
-lake.NAME = engines.NAME = "bench"
-class Home: pass
-home = Home()
-home.folder, home.database, home.warehouse = sys.argv[2], sys.argv[2] + "/catalog.db", sys.argv[2] + "/warehouse"
-spark = engines.start_spark(home)
+SPARK_BODY = """
 print(len(spark.sql("CALL bench.system.remove_orphan_files(table => 'bench.bench.many', dry_run => true)").collect()))
-gateway = spark.sparkContext._gateway
-spark.stop()
-gateway.shutdown()
-gateway.proc.stdin.close()
-gateway.proc.wait()  # or the kernel would not count it
 """
 
 
 def run_spark(source):
-    jars = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "jars")
     with open(os.path.join(source.folder, "spark.txt"), "w", encoding="utf-8") as out:
-        result = Measure([sys.executable, "-c", SPARK_PROGRAM, INTEROP, source.folder], {**os.environ, "FIRN_JARS": jars},
-                         stdout=out)
+        result = measure_spark(SPARK_BODY, source.folder, os.path.join(source.folder, "warehouse"), stdout=out)
     with open(out.name, encoding="utf-8") as lines:
         result.files = int(lines.read().split()[-1])
     return result
