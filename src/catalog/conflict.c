@@ -26,24 +26,22 @@ struct entry_list {
     size_t count, capacity;
 };
 
-/* Told without metrics, in memory that goes at once: nearly always it is only data. */
+static firn_status find_deletes(struct firn_op *op, void *context, const struct firn_manifest *manifest)
+{
+    bool *found = context;
+    (void)op;
+    for (uint32_t i = 0; i < manifest->count; i++)
+        *found = *found || manifest->entries[i].file.content != FIRN_CONTENT_DATA;
+    return FIRN_OK;
+}
+
+/* Told without metrics and without keeping anything: nearly always it is only data. */
 static firn_status holds_deletes(struct firn_op *op, const struct firn_producer *producer,
                                  const struct firn_manifest_file *row, bool *out)
 {
-    struct firn_arena arena;
-    struct firn_op scratch = *op;
     struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = true };
-    struct firn_manifest manifest = { 0 };
-    firn_arena_init(&arena);
-    scratch.arena = &arena;
-    firn_status status =
-        firn_manifest_read(&scratch, producer->table->store, producer->table->metadata, row, options, &manifest);
-    op->error = scratch.error;
     *out = false;
-    for (uint32_t i = 0; status == FIRN_OK && i < manifest.count; i++)
-        *out = *out || manifest.entries[i].file.content != FIRN_CONTENT_DATA;
-    firn_arena_done(&arena);
-    return status;
+    return firn_manifest_look(op, producer->table->store, producer->table->metadata, row, options, find_deletes, out);
 }
 
 static firn_status collect_newer(struct firn_op *op, const struct firn_producer *producer,

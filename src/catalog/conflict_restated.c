@@ -29,8 +29,9 @@ static firn_status check_vector(struct firn_op *op, const struct restated_check 
     return conflict(op, named, "given a deletion vector");
 }
 
-static firn_status check_entries(struct firn_op *op, struct restated_check *check, const struct firn_manifest *manifest)
+static firn_status check_entries(struct firn_op *op, void *context, const struct firn_manifest *manifest)
 {
+    struct restated_check *check = context;
     for (uint32_t i = 0; i < manifest->count; i++) {
         const struct firn_data_file *file = &manifest->entries[i].file;
         const struct firn_map_entry *found =
@@ -44,8 +45,9 @@ static firn_status check_entries(struct firn_op *op, struct restated_check *chec
 }
 
 /* Of a manifest that the head no longer has: its data files must have been met elsewhere. */
-static firn_status check_gone(struct firn_op *op, struct restated_check *check, const struct firn_manifest *manifest)
+static firn_status check_gone(struct firn_op *op, void *context, const struct firn_manifest *manifest)
 {
+    const struct restated_check *check = context;
     for (uint32_t i = 0; i < manifest->count; i++) {
         const struct firn_data_file *file = &manifest->entries[i].file;
         const struct firn_map_entry *found =
@@ -56,35 +58,19 @@ static firn_status check_gone(struct firn_op *op, struct restated_check *check, 
     return FIRN_OK;
 }
 
-typedef firn_status entries_check(struct firn_op *op, struct restated_check *check,
-                                  const struct firn_manifest *manifest);
-
-/* Reads the manifests of `rows` that `known` does not have, each into memory that goes at once. */
+/* Looks at the manifests of `rows` that `known` does not have. */
 static firn_status check_unknown(struct firn_op *op, struct restated_check *check,
                                  const struct firn_manifest_list *rows, const struct firn_map *known,
-                                 entries_check *visit)
+                                 firn_manifest_visit *visit)
 {
     const struct firn_table *table = check->producer->table;
     struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = true };
-    struct firn_arena arena, *results = op->arena;
-    struct firn_manifest manifest;
-    firn_status status = FIRN_OK;
-    firn_arena_init(&arena);
-    op->arena = &arena;
-    for (uint32_t i = 0; i < rows->count && status == FIRN_OK; i++) {
+    for (uint32_t i = 0; i < rows->count; i++) {
         const struct firn_manifest_file *row = &rows->manifests[i];
-        if (firn_map_find_text(known, row->path) || !firn_manifest_has_live(row))
-            continue;
-        status = firn_op_check(op);
-        if (status == FIRN_OK)
-            status = firn_manifest_read(op, table->store, table->metadata, row, options, &manifest);
-        if (status == FIRN_OK)
-            status = visit(op, check, &manifest);
-        firn_arena_reset(&arena);
+        if (!firn_map_find_text(known, row->path) && firn_manifest_has_live(row))
+            FIRN_TRY(firn_manifest_look(op, table->store, table->metadata, row, options, visit, check));
     }
-    op->arena = results;
-    firn_arena_done(&arena);
-    return status;
+    return FIRN_OK;
 }
 
 static void index_paths(struct firn_op *op, const struct firn_manifest_list *rows, struct firn_map *out)

@@ -45,33 +45,23 @@ static void check_entry(struct firn_op *op, struct late_check *check, const stru
     }
 }
 
-/* Read into memory that goes at once: the manifest may have been merged from many that are older. */
-static firn_status check_manifest(struct firn_op *op, struct late_check *check, const struct firn_manifest_file *row)
+static firn_status check_entries(struct firn_op *op, void *context, const struct firn_manifest *manifest)
 {
-    const struct firn_table *table = check->producer->table;
-    struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = true };
-    struct firn_manifest manifest = { 0 };
-    struct firn_arena arena;
-    struct firn_op scratch = *op;
-    firn_arena_init(&arena);
-    scratch.arena = &arena;
-    firn_status status = firn_op_check(&scratch);
-    if (status == FIRN_OK)
-        status = firn_manifest_read(&scratch, table->store, table->metadata, row, options, &manifest);
-    for (uint32_t i = 0; status == FIRN_OK && i < manifest.count; i++) {
-        const struct firn_manifest_entry *entry = &manifest.entries[i];
+    struct late_check *check = context;
+    for (uint32_t i = 0; i < manifest->count; i++) {
+        const struct firn_manifest_entry *entry = &manifest->entries[i];
         bool is_late = entry->file.content == FIRN_CONTENT_DATA && entry->file_sequence_number > check->planned_number;
         if (is_late && entry->sequence_number < check->planned_number)
-            check_entry(&scratch, check, entry);
+            check_entry(op, check, entry);
     }
-    op->error = scratch.error;
-    firn_arena_done(&arena);
-    return status;
+    return FIRN_OK;
 }
 
 firn_status firn_late_data_check(struct firn_op *op, struct firn_producer *producer,
                                  const struct firn_snapshot *planned, const struct firn_manifest_list *rows)
 {
+    const struct firn_table *table = producer->table;
+    struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = true };
     struct late_check check = { .producer = producer, .planned_number = planned->sequence_number };
     collect_equality(op, &check);
     if (check.spent.count == 0)
@@ -81,7 +71,7 @@ firn_status firn_late_data_check(struct firn_op *op, struct firn_producer *produ
         bool may_hold_late =
             row->sequence_number > check.planned_number && row->min_sequence_number < check.planned_number;
         if (may_hold_late && firn_manifest_has_live(row))
-            FIRN_TRY(check_manifest(op, &check, row));
+            FIRN_TRY(firn_manifest_look(op, table->store, table->metadata, row, options, check_entries, &check));
     }
     if (check.kept_any)
         firn_filtered_forget(op, producer);

@@ -102,6 +102,24 @@ firn_status firn_manifest_read(struct firn_op *op, struct firn_store *store, con
     return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
 }
 
+firn_status firn_manifest_look(struct firn_op *op, struct firn_store *store, const struct firn_metadata *metadata,
+                               const struct firn_manifest_file *row, struct firn_manifest_read_options options,
+                               firn_manifest_visit *visit, void *context)
+{
+    struct firn_manifest manifest;
+    struct firn_arena arena, *results = op->arena;
+    firn_arena_init(&arena);
+    op->arena = &arena;
+    firn_status status = firn_op_check(op);
+    if (status == FIRN_OK)
+        status = firn_manifest_read(op, store, metadata, row, options, &manifest);
+    if (status == FIRN_OK)
+        status = visit(op, context, &manifest);
+    op->arena = results;
+    firn_arena_done(&arena);
+    return status;
+}
+
 /* What the jobs of one scan share; each fills the result of its index. */
 struct scan_run {
     struct firn_store *store;

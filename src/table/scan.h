@@ -16,6 +16,12 @@ FIRN_CHECKED firn_status firn_snapshot_manifests(struct firn_op *op, struct firn
 FIRN_CHECKED firn_status firn_manifest_read(struct firn_op *op, struct firn_store *store,
                                             const struct firn_metadata *metadata, const struct firn_manifest_file *row,
                                             struct firn_manifest_read_options options, struct firn_manifest *out);
+/* Reads one manifest for a look: it, and all that `visit` puts in its op->arena, goes when `visit` returns. */
+typedef firn_status firn_manifest_visit(struct firn_op *op, void *context, const struct firn_manifest *manifest);
+FIRN_CHECKED firn_status firn_manifest_look(struct firn_op *op, struct firn_store *store,
+                                            const struct firn_metadata *metadata, const struct firn_manifest_file *row,
+                                            struct firn_manifest_read_options options, firn_manifest_visit *visit,
+                                            void *context);
 
 /* Fills counts that a v1 list left out by reading the manifest; a list of v2 and up cannot be written without them. */
 FIRN_CHECKED firn_status firn_manifest_count(struct firn_op *op, struct firn_store *store,
