@@ -4,8 +4,7 @@
 #include "base/math.h"
 #include "maintain/group_options.h"
 
-#define TARGET_FILE_BYTES_DEFAULT INT64_C(67108864)
-#define GROUP_FILES_DEFAULT       10000
+#define GROUP_FILES_DEFAULT 10000
 
 #define AT(member) offsetof(struct firn_convert_options, member)
 
@@ -22,8 +21,7 @@ firn_status firn_convert_options_parse(struct firn_op *op, const struct firn_met
                                        struct firn_convert_options *out)
 {
     *out = (struct firn_convert_options){ .group_files_max = GROUP_FILES_DEFAULT, .commits_max = 10 };
-    FIRN_TRY(firn_property_i64(op, metadata, "write.delete.target-file-size-bytes", TARGET_FILE_BYTES_DEFAULT,
-                               &out->target_file_bytes));
+    FIRN_TRY(firn_delete_file_bytes(op, metadata, &out->target_file_bytes));
     FIRN_TRY(firn_option_map_parse(op, &map, options, count, out));
     if (out->target_file_bytes < 1)
         return firn_fail(op, FIRN_USAGE, "target file size is %" PRId64 ", it must be above 0", out->target_file_bytes);

@@ -4,8 +4,6 @@
 #include "base/math.h"
 #include "maintain/group_options.h"
 
-#define TARGET_FILE_BYTES_DEFAULT INT64_C(67108864)
-
 #define AT(member) offsetof(struct firn_position_rewrite_options, member)
 
 static const struct firn_option_row rows[] = {
@@ -27,8 +25,7 @@ firn_status firn_position_rewrite_options_parse(struct firn_op *op, const struct
         .concurrent_groups_max = 5,
         .commits_max = 10,
     };
-    FIRN_TRY(firn_property_i64(op, metadata, "write.delete.target-file-size-bytes", TARGET_FILE_BYTES_DEFAULT,
-                               &out->sizes.target_bytes));
+    FIRN_TRY(firn_delete_file_bytes(op, metadata, &out->sizes.target_bytes));
     FIRN_TRY(firn_option_map_parse(op, &map, options, count, out));
     FIRN_TRY(firn_output_sizes_check(op, &out->sizes));
     return firn_commits_max_check(op, out->partial_progress, out->commits_max);

@@ -4,8 +4,6 @@
 
 #include "rewrite/deletion.h"
 
-#define DELETE_FILE_BYTES_DEFAULT INT64_C(67108864)
-
 /* One input that some delete may concern. */
 struct concerned {
     uint32_t group; /* into the groups */
@@ -140,15 +138,14 @@ static firn_status write_outputs(struct firn_op *op, const struct firn_carry_ove
 {
     struct row_deletes_list list = { 0 };
     int64_t file_bytes;
-    FIRN_TRY(firn_property_i64(op, config->metadata, "write.delete.target-file-size-bytes", DELETE_FILE_BYTES_DEFAULT,
-                               &file_bytes));
+    FIRN_TRY(firn_delete_file_bytes(op, config->metadata, &file_bytes));
     struct firn_delete_writer_config writing = {
         .metadata = config->metadata,
         .store = config->store,
         .operation = config->operation,
         .number = config->number,
         .granularity = FIRN_DELETES_BY_FILE, /* outputs are large: whoever reads one needs no deletes of another */
-        .file_bytes_max = file_bytes > 0 ? (uint64_t)file_bytes : DELETE_FILE_BYTES_DEFAULT,
+        .file_bytes_max = file_bytes > 0 ? (uint64_t)file_bytes : FIRN_DELETE_FILE_BYTES_DEFAULT,
     };
     out->row_count = list_outputs(op, carrying, &list);
     return firn_row_deletes_write(op, &writing, list.items, (uint32_t)list.count, &out->files);

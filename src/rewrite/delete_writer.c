@@ -6,6 +6,11 @@
 
 #include <stdlib.h>
 
+firn_status firn_delete_file_bytes(struct firn_op *op, const struct firn_metadata *metadata, int64_t *out)
+{
+    return firn_property_i64(op, metadata, "write.delete.target-file-size-bytes", FIRN_DELETE_FILE_BYTES_DEFAULT, out);
+}
+
 struct keyed_deletes {
     const struct firn_row_deletes *deletes;
     struct firn_bytes key;

@@ -17,6 +17,8 @@ struct firn_row_deletes {
     struct firn_positions *positions; /* all that is deleted: a vector replaces the one before it */
 };
 
+#define FIRN_DELETE_FILE_BYTES_DEFAULT (INT64_C(64) << 20)
+
 enum firn_delete_granularity { FIRN_DELETES_BY_PARTITION, FIRN_DELETES_BY_FILE };
 
 struct firn_delete_writer_config {
@@ -27,6 +29,9 @@ struct firn_delete_writer_config {
     enum firn_delete_granularity granularity; /* v2 only */
     uint64_t file_bytes_max;                  /* v2: at which a file is ended */
 };
+
+/* The table's write.delete.target-file-size-bytes, 64 MiB unless it says otherwise, as it stands: it may be below 1. */
+FIRN_CHECKED firn_status firn_delete_file_bytes(struct firn_op *op, const struct firn_metadata *metadata, int64_t *out);
 
 struct firn_delete_files {
     struct firn_data_file *files; /* delete files with all that their manifest entries want, in op->arena */
