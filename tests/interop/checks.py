@@ -139,8 +139,10 @@ def check_summary(table, before_snapshot_id):
 
 
 def sample_values(values):
-    """A least, a middle and a greatest value to filter with; PyIceberg takes no infinity for a float column."""
-    present = sorted({value for value in values if value is not None and not (isinstance(value, float) and not math.isfinite(value))})
+    """A least, a middle and a greatest value to filter with, whatever the order of the rows: -0.0 and 0.0 are one value, but two
+    texts. PyIceberg takes no infinity for a float column."""
+    present = sorted({value + 0.0 if isinstance(value, float) else value for value in values
+                      if value is not None and not (isinstance(value, float) and not math.isfinite(value))})
     return [present[0], present[len(present) // 2], present[-1]] if present else []
 
 
