@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { THREAD_COUNT_MAX = 256 };
-
 struct run {
     struct run *below; /* older run, still unfinished */
     firn_pool_job *job;
@@ -93,9 +91,9 @@ firn_status firn_pool_open(struct firn_op *op, uint32_t thread_count, struct fir
         long online = sysconf(_SC_NPROCESSORS_ONLN);
         thread_count = online > 0 ? (uint32_t)online : 1;
     }
-    if (thread_count > THREAD_COUNT_MAX)
+    if (thread_count > FIRN_POOL_THREADS_MAX)
         return firn_fail(op, FIRN_USAGE, "%u threads asked for, at most %d are allowed", thread_count,
-                         THREAD_COUNT_MAX);
+                         FIRN_POOL_THREADS_MAX);
     struct firn_pool *pool = calloc(1, sizeof *pool + thread_count * sizeof *pool->workers);
     if (!pool)
         return firn_fail(op, FIRN_LIMIT, "no memory for %u threads", thread_count);

@@ -8,6 +8,7 @@
 #include "firn/op.h"
 
 struct firn_pool;
+enum { FIRN_POOL_THREADS_MAX = 256 };
 
 /* `thread_count` includes the calling thread; 1 runs everything in place. 0 means one per online processor. */
 FIRN_CHECKED firn_status firn_pool_open(struct firn_op *op, uint32_t thread_count, struct firn_pool **out);

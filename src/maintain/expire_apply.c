@@ -52,17 +52,11 @@ static void fill_failures(struct firn_op *op, struct firn_removal *removal, stru
 }
 
 /* Two-phase deletion: a later sweep of orphan removal deletes what is still unreferenced then. */
-static firn_status mark_files(struct firn_op *op, struct firn_table *table, const struct applying *applying,
+static firn_status mark_files(struct firn_op *op, struct firn_removal *removal,
                               struct firn_expire_snapshots_report *out)
 {
-    size_t count, going = 0;
-    const struct firn_removal_file *const *files = firn_removal_files(applying->expiry->removal, &count);
-    struct firn_mark_wish *wishes = FIRN_NEW_ARRAY(op->arena, struct firn_mark_wish, count);
-    struct firn_mark_report report = { 0 };
-    for (size_t i = 0; i < count; i++)
-        if (files[i]->state == FIRN_REMOVAL_GOES)
-            wishes[going++] = (struct firn_mark_wish){ files[i]->path, files[i]->reason };
-    firn_status status = firn_marks_add(op, applying->pool, table, wishes, going, &report);
+    struct firn_mark_report report;
+    firn_status status = firn_removal_mark(op, removal, &report);
     out->marked_files_count = report.marked_count + report.marked_already_count;
     return status;
 }
@@ -88,7 +82,7 @@ static firn_status delete_files(struct firn_op *op, struct firn_table *table, co
     if (!expiry->removal)
         return FIRN_OK;
     if (expiry->args.mark)
-        return mark_files(op, table, applying, out);
+        return mark_files(op, expiry->removal, out);
     firn_status status = firn_removal_apply(op, expiry->removal, &options, &removed); /* (2) */
     fill_counts(&removed, out);
     if (removed.failed_count > 0)

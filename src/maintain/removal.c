@@ -301,11 +301,26 @@ static firn_status delete_batch(struct firn_op *op, void *context, size_t index)
     return FIRN_OK;
 }
 
+/* A deletion waits for the store more than it works: where more are asked for at a time than there are threads, they
+ * get threads of their own. */
+static firn_status run_batches(struct firn_op *op, struct firn_pool *pool, size_t count, uint32_t width,
+                               struct deleting *run)
+{
+    struct firn_pool *wide;
+    if (FIRN_MIN(width, count) <= firn_pool_thread_count(pool))
+        return firn_pool_run(op, pool, count, width, delete_batch, run);
+    FIRN_TRY(firn_pool_open(op, (uint32_t)FIRN_MIN(width, count), &wide));
+    firn_status status = firn_pool_run(op, wide, count, width, delete_batch, run);
+    firn_pool_close(wide);
+    return status;
+}
+
 firn_status firn_removal_delete(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
                                 struct firn_removal_file **files, size_t count,
                                 const struct firn_removal_options *options)
 {
-    uint32_t width = options->concurrent_max ? options->concurrent_max : firn_pool_thread_count(pool);
+    uint32_t width = options->concurrent_max ? FIRN_MIN(options->concurrent_max, FIRN_POOL_THREADS_MAX)
+                                             : firn_pool_thread_count(pool);
     size_t share = (count + width - 1) / width;
     struct deleting run = {
         .store = store,
@@ -315,7 +330,7 @@ firn_status firn_removal_delete(struct firn_op *op, struct firn_pool *pool, stru
         .progress = options->progress,
     };
     size_t batch_count = (count + run.batch - 1) / run.batch;
-    return firn_pool_run(op, pool, batch_count, width, delete_batch, &run);
+    return run_batches(op, pool, batch_count, width, &run);
 }
 
 static size_t collect_going(struct firn_op *op, struct firn_removal *removal, struct firn_removal_file ***out)

@@ -70,7 +70,8 @@ FIRN_CHECKED firn_status firn_removal_settle(struct firn_op *op, struct firn_rem
 const struct firn_removal_file *const *firn_removal_files(struct firn_removal *removal, size_t *count);
 
 struct firn_removal_options {
-    uint32_t concurrent_max; /* deletions at a time; 0: as many as there are threads */
+    uint32_t
+        concurrent_max; /* deletions at a time, of which FIRN_POOL_THREADS_MAX are; 0: as many as there are threads */
     struct firn_progress *progress;
 };
 struct firn_removal_report {

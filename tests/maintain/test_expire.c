@@ -381,6 +381,85 @@ static void a_dry_run_tells_and_changes_nothing(void **state)
 /* Others, faults ----------------------------------------------------------------------------------------------------
  */
 
+/* A table whose old snapshots hold what main no longer has. */
+static struct firn_store *make_table(struct firn_op *op, int64_t *now_ms)
+{
+    struct history history = { .op = op };
+    history_open(&history, op,
+                 "{\"write.metadata.delete-after-commit.enabled\": \"true\","
+                 "\"write.metadata.previous-versions-max\": \"2\"}");
+    history_append(&history, "a b");
+    history_make(&history, (struct history_commit){ .operation = "overwrite", .add_deletes = "p" });
+    history_make(&history,
+                 (struct history_commit){ .operation = "replace", .add = "c", .remove = "a b", .remove_deletes = "p" });
+    history_append(&history, "d");
+    *now_ms = history.now_ms;
+    history_detach(&history);
+    return history.store;
+}
+
+static firn_status expire_all(struct firn_op *op, struct firn_store *store, int64_t now_ms, report_of *report)
+{
+    struct history history;
+    history_attach(&history, op, store, now_ms);
+    firn_status status = fixture_load(op, &history.fixture);
+    if (status == FIRN_OK)
+        status = expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, report);
+    history_detach(&history);
+    return status;
+}
+
+/* How many manifest lists and manifests all snapshots have. */
+static void count_metadata_files(struct history *history, size_t *lists, size_t *manifests)
+{
+    const struct firn_metadata *metadata = history_metadata(history);
+    struct firn_map all;
+    firn_map_init(&all, history->op->arena);
+    for (uint32_t i = 0; i < metadata->snapshot_count; i++)
+        history_reach(history, metadata, metadata->snapshots[i].id, &all);
+    *lists = *manifests = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        struct firn_text path = firn_text_of_bytes(all.entries[i].key);
+        if (firn_text_ends(path, FIRN_TEXT(".avro")))
+            ++*(strstr(path.data, "/snap-") ? lists : manifests);
+    }
+}
+
+/* Forty snapshots that share their manifests go, and one stays: every list is opened once, and every manifest but the
+ * one that has nothing live. */
+static void every_manifest_is_read_once(void **state)
+{
+    struct history history;
+    struct firn_op *op = test_op(state);
+    size_t lists, manifests;
+    history_open(&history, op, NULL);
+    for (int i = 0; i < 40; i++)
+        history_append(&history, firn_text_format(op->arena, "f%d", i).data);
+    history_make(&history, (struct history_commit){ .operation = "delete", .remove = "f0" });
+    count_metadata_files(&history, &lists, &manifests);
+    history_detach(&history);
+    const struct {
+        const char *watched;
+        size_t files;
+    } cases[] = { { "/snap-", lists }, { "-m", manifests - 1 } };
+    for (size_t i = 0; i < 2; i++) {
+        struct firn_store *copy, *store;
+        struct fault_report faults;
+        report_of report;
+        struct fault fault = { .at_call = UINT32_MAX, .watched = cases[i].watched };
+        CHECK_OK(op, firn_store_open_memory(op, &copy));
+        CHECK_OK(op, store_copy(op, history.store, copy, FIRN_TEXT("mem://w")));
+        CHECK_OK(op, fault_store_open(op, copy, fault, &faults, &store));
+        CHECK_OK(op, expire_all(op, store, history.now_ms, &report));
+        CHECK(report.expired_snapshots_count == 40 && report.deleted_data_files_count == 1, " ");
+        CHECK(faults.watched_opens == cases[i].files, "%u opens of the %zu with '%s'", faults.watched_opens,
+              cases[i].files, cases[i].watched);
+        firn_store_close(store);
+        firn_store_close(copy);
+    }
+    firn_store_close(history.store);
+}
+
 /* Between the plan and the commit another writer tags a snapshot that is to expire, and appends. */
 static void what_others_hold_meanwhile_stays(void **state)
 {
@@ -428,34 +507,6 @@ static void a_commit_asserts_all_references(void **state)
                  firn_catalog_commit(history.op, &history.fixture.table, change.requirements, change.updates));
     CHECK(has_snapshot(&history, first), " ");
     history_close(&history);
-}
-
-/* A table whose old snapshots hold what main no longer has. */
-static struct firn_store *make_table(struct firn_op *op, int64_t *now_ms)
-{
-    struct history history = { .op = op };
-    history_open(&history, op,
-                 "{\"write.metadata.delete-after-commit.enabled\": \"true\","
-                 "\"write.metadata.previous-versions-max\": \"2\"}");
-    history_append(&history, "a b");
-    history_make(&history, (struct history_commit){ .operation = "overwrite", .add_deletes = "p" });
-    history_make(&history,
-                 (struct history_commit){ .operation = "replace", .add = "c", .remove = "a b", .remove_deletes = "p" });
-    history_append(&history, "d");
-    *now_ms = history.now_ms;
-    history_detach(&history);
-    return history.store;
-}
-
-static firn_status expire_all(struct firn_op *op, struct firn_store *store, int64_t now_ms, report_of *report)
-{
-    struct history history;
-    history_attach(&history, op, store, now_ms);
-    firn_status status = fixture_load(op, &history.fixture);
-    if (status == FIRN_OK)
-        status = expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, report);
-    history_detach(&history);
-    return status;
 }
 
 /* After any fault the table is the old one or the new one and reads fully; a second run completes it, and what it
@@ -703,6 +754,7 @@ int main(void)
         TEST(a_shared_puffin_file),
         TEST(specs_and_schemas_that_nothing_needs),
         TEST(a_dry_run_tells_and_changes_nothing),
+        TEST(every_manifest_is_read_once),
         TEST(what_others_hold_meanwhile_stays),
         TEST(a_commit_asserts_all_references),
         TEST(every_storage_call_may_fail),

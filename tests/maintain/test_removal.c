@@ -30,14 +30,14 @@ struct world {
     struct firn_removal *removal;
 };
 
-static void open_world(struct world *world, void **state, const char *refused)
+static void open_world(struct world *world, void **state, struct fault fault)
 {
     struct firn_op *op = world->op = test_op(state);
     world->env = *firn_env_real();
     world->env.sleep_ms = no_sleep;
     world->env.log = no_log;
     op->env = &world->env;
-    struct fault fault = { .at_call = UINT32_MAX, .refused = refused };
+    fault.at_call = UINT32_MAX;
     CHECK_OK(op, firn_pool_open(op, 3, &world->pool));
     CHECK_OK(op, firn_store_open_memory(op, &world->memory));
     CHECK_OK(op, fault_store_open(op, world->memory, fault, &world->report, &world->store));
@@ -107,7 +107,7 @@ static void what_is_reachable_stays(void **state)
 {
     struct world world = { 0 };
     struct firn_removal_report report;
-    open_world(&world, state, NULL);
+    open_world(&world, state, (struct fault){ 0 });
     struct firn_text live = append(&world, "live"), dead = litter(&world, "dead"), absent = FIRN_TEXT("file:/w/absent");
     const struct firn_metadata *metadata = world.fixture.table.metadata;
     struct firn_text kept[] = { live, metadata->snapshots[0].manifest_list, world.fixture.table.metadata_location,
@@ -134,7 +134,7 @@ static void spelling_does_not_matter(void **state)
                                              "file://localhost/w//db/./t/data/live", "FILE:///w/db/x/../t/data/live" };
     struct world world = { 0 };
     struct firn_removal_report report;
-    open_world(&world, state, NULL);
+    open_world(&world, state, (struct fault){ 0 });
     struct firn_text live = append(&world, "live");
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         begin(&world, "file:/w/db/t/");
@@ -151,7 +151,7 @@ static void the_newest_metadata_decides(void **state)
 {
     struct world world = { 0 };
     struct firn_removal_report report;
-    open_world(&world, state, NULL);
+    open_world(&world, state, (struct fault){ 0 });
     append(&world, "live");
     struct firn_data_file x = fixture_file(world.op, &world.fixture, "x", 1);
     struct firn_text y = litter(&world, "y");
@@ -178,7 +178,7 @@ static void the_newest_metadata_decides(void **state)
 static void gc_disabled_is_refused(void **state)
 {
     struct world world = { 0 };
-    open_world(&world, state, NULL);
+    open_world(&world, state, (struct fault){ 0 });
     json_t *updates;
     CHECK_OK(world.op, firn_json_parse(world.op,
                                        FIRN_TEXT("[{\"action\": \"set-properties\", \"updates\": "
@@ -204,7 +204,7 @@ static void too_many_files_are_a_limit(void **state)
 {
     struct world world = { 0 };
     struct firn_budget budget = { .limit_bytes = 100000 };
-    open_world(&world, state, NULL);
+    open_world(&world, state, (struct fault){ 0 });
     world.op->budget = &budget;
     begin(&world, "");
     firn_status status = FIRN_OK;
@@ -222,7 +222,7 @@ static void failures_are_named_and_not_counted(void **state)
     enum { DEAD = 5000, REFUSED = 3 };
     struct world world = { 0 };
     struct firn_removal_report report;
-    open_world(&world, state, "99.refused");
+    open_world(&world, state, (struct fault){ .refused = "99.refused" });
     append(&world, "live");
     begin(&world, "");
     for (int i = 0; i < DEAD; i++) {
@@ -239,6 +239,52 @@ static void failures_are_named_and_not_counted(void **state)
     CHECK_STATUS(world.op, FIRN_PARTIAL, apply(&world, &report));
     CHECK(world.report.deletions == REFUSED, "%u", world.report.deletions);
     close_world(&world);
+}
+
+/* So many dead files, deleted so many at a time. */
+static firn_status delete_dead(struct world *world, int count, uint32_t concurrent_max,
+                               struct firn_removal_report *report)
+{
+    struct firn_removal_options options = { .concurrent_max = concurrent_max };
+    begin(world, "");
+    for (int i = 0; i < count; i++)
+        CHECK_OK(world->op, add(world, litter(world, firn_text_format(world->op->arena, "dead-%d", i).data)));
+    return firn_removal_apply(world->op, world->removal, &options, report);
+}
+
+/* A store that is busy for a while is asked again; each file up to four times. */
+static void a_busy_store_is_asked_again(void **state)
+{
+    static const struct {
+        uint32_t busy_count, deletions;
+        int64_t failed_count;
+    } cases[] = { { 1, 11, 0 }, { 10, 20, 0 }, { 25, 35, 0 }, { 35, 40, 5 }, { 1000, 40, 10 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world world = { 0 };
+        struct firn_removal_report report;
+        open_world(&world, state, (struct fault){ .busy_count = cases[i].busy_count });
+        firn_status status = delete_dead(&world, 10, 1, &report);
+        CHECK(status == (cases[i].failed_count ? FIRN_PARTIAL : FIRN_OK), "case %zu: %s", i, firn_status_name(status));
+        CHECK(report.failed_count == cases[i].failed_count && world.report.deletions == cases[i].deletions,
+              "case %zu: %d failed after %u attempts", i, (int)report.failed_count, world.report.deletions);
+        CHECK(status == FIRN_OK || strstr(world.op->error.text, "slow down"), "%s", world.op->error.text);
+        close_world(&world);
+    }
+}
+
+/* Each deletion waits until as many are under way as may be. The pool has three threads. */
+static void deletions_run_side_by_side(void **state)
+{
+    static const uint32_t widths[] = { 1, 2, 3, 16 };
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        struct world world = { 0 };
+        struct firn_removal_report report;
+        open_world(&world, state, (struct fault){ .together = widths[i] });
+        CHECK_OK(world.op, delete_dead(&world, 48, widths[i], &report));
+        CHECK(world.report.deleting_most == widths[i] && report.deleted[FIRN_TABLE_FILE_OTHER].count == 48,
+              "%u at a time, not %u", world.report.deleting_most, widths[i]);
+        close_world(&world);
+    }
 }
 
 static void keys(void **state)
@@ -282,7 +328,7 @@ static void marks_what_would_go(void **state)
 {
     struct world world = { 0 };
     struct firn_mark_report report;
-    open_world(&world, state, NULL);
+    open_world(&world, state, (struct fault){ 0 });
     struct firn_text live = append(&world, "live"), dead = litter(&world, "dead");
     begin(&world, "/w/db/t");
     CHECK_OK(world.op, add(&world, live));
@@ -300,6 +346,8 @@ int main(void)
         TEST(the_newest_metadata_decides),
         TEST(gc_disabled_is_refused),
         TEST(failures_are_named_and_not_counted),
+        TEST(a_busy_store_is_asked_again),
+        TEST(deletions_run_side_by_side),
         TEST(keys),
         TEST(too_many_files_are_a_limit),
         TEST(marks_what_would_go),

@@ -4,6 +4,9 @@
 #include "store/driver.h"
 
 #include <stdlib.h>
+#include <time.h>
+
+enum { TOGETHER_MS_MAX = 3000 };
 
 struct fault_state {
     struct firn_store *inner;
@@ -14,10 +17,8 @@ struct fault_state {
 const char *fault_name(enum fault_kind kind)
 {
     static const char *const names[] = {
-        [FAULT_ERROR] = "error",
-        [FAULT_ANSWER_LOST] = "answer lost",
-        [FAULT_SHORT_READ] = "short read",
-        [FAULT_FULL] = "disk full",
+        [FAULT_ERROR] = "error",    [FAULT_ANSWER_LOST] = "answer lost", [FAULT_SHORT_READ] = "short read",
+        [FAULT_FULL] = "disk full", [FAULT_KILLED] = "killed",
     };
     return names[kind];
 }
@@ -26,7 +27,8 @@ static bool is_due(struct fault_state *state, bool is_write)
 {
     if (state->fault.kind == FAULT_FULL && !is_write)
         return false;
-    if (atomic_fetch_add(&state->report->calls, 1) != state->fault.at_call)
+    unsigned call = atomic_fetch_add(&state->report->calls, 1);
+    if (state->fault.kind == FAULT_KILLED ? call < state->fault.at_call : call != state->fault.at_call)
         return false;
     atomic_store(&state->report->fired, true);
     return true;
@@ -77,6 +79,8 @@ static firn_status fault_open(struct firn_op *op, void *context, struct firn_tex
     struct firn_object *inner;
     if (is_due(state, false))
         return injected(op, state, "open");
+    if (state->fault.watched && strstr(location.data, state->fault.watched))
+        atomic_fetch_add(&state->report->watched_opens, 1);
     FIRN_TRY(firn_object_open(op, state->inner, location, &inner));
     struct fault_object *object = calloc(1, sizeof *object);
     if (!object)
@@ -158,17 +162,38 @@ static firn_status fault_list(struct firn_op *op, void *context, struct firn_tex
     return due ? injected(op, state, "list") : FIRN_OK;
 }
 
-static firn_status fault_remove(struct firn_op *op, void *context, struct firn_text location)
+/* Counts a deletion in, and keeps it until enough of them are under way at once. */
+static void begin_deletion(struct fault_state *state)
 {
-    struct fault_state *state = context;
-    atomic_fetch_add(&state->report->deletions, 1);
+    struct fault_report *report = state->report;
+    unsigned now = atomic_fetch_add(&report->deleting, 1) + 1, most = atomic_load(&report->deleting_most);
+    while (now > most && !atomic_compare_exchange_weak(&report->deleting_most, &most, now))
+        ;
+    for (int ms = 0; ms < TOGETHER_MS_MAX && atomic_load(&report->deleting_most) < state->fault.together; ms++)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static firn_status remove_object(struct firn_op *op, struct fault_state *state, struct firn_text location)
+{
+    unsigned earlier = atomic_fetch_add(&state->report->deletions, 1);
     if (state->fault.refused && firn_text_ends(location, firn_text_of(state->fault.refused)))
         return firn_fail(op, FIRN_DENIED, "'%.*s' is refused", FIRN_FMT(location));
+    if (earlier < state->fault.busy_count)
+        return firn_fail(op, FIRN_UNAVAILABLE, "slow down");
     bool due = is_due(state, false);
     if (due && state->fault.kind != FAULT_ANSWER_LOST)
         return injected(op, state, "delete");
     FIRN_TRY(firn_store_delete(op, state->inner, &location, 1, NULL));
     return due ? injected(op, state, "delete") : FIRN_OK;
+}
+
+static firn_status fault_remove(struct firn_op *op, void *context, struct firn_text location)
+{
+    struct fault_state *state = context;
+    begin_deletion(state);
+    firn_status status = remove_object(op, state, location);
+    atomic_fetch_sub(&state->report->deleting, 1);
+    return status;
 }
 
 static const struct firn_store_driver fault_driver = {
@@ -187,9 +212,7 @@ firn_status fault_store_open(struct firn_op *op, struct firn_store *inner, struc
     if (!state)
         abort();
     *state = (struct fault_state){ .inner = inner, .fault = fault, .report = report };
-    atomic_store(&report->calls, 0);
-    atomic_store(&report->deletions, 0);
-    atomic_store(&report->fired, false);
+    *report = (struct fault_report){ 0 };
     return firn_store_open_driver(op, NULL, &fault_driver, state, out);
 }
 

@@ -1,4 +1,5 @@
-/* A store over another one whose nth call fails, and helpers to copy and compare stores. */
+/* A store over another one whose nth call fails, whose deletions are slow or refused, and helpers to copy and compare
+ * stores. */
 #ifndef FIRN_TESTS_FAULT_STORE_H
 #define FIRN_TESTS_FAULT_STORE_H
 
@@ -9,6 +10,7 @@ enum fault_kind {
     FAULT_ANSWER_LOST, /* a write, deletion or listing takes effect, and fails with UNAVAILABLE all the same */
     FAULT_SHORT_READ,  /* half of the bytes arrive, then CORRUPT; other calls fail with SYSTEM */
     FAULT_FULL,        /* writes fail with LIMIT; other calls pass and are not counted */
+    FAULT_KILLED,      /* this call and all that follow do nothing and fail, as for a program that is no more */
     FAULT_KIND_COUNT
 };
 
@@ -16,6 +18,9 @@ struct fault {
     uint32_t at_call; /* from 0; UINT32_MAX: none */
     enum fault_kind kind;
     const char *refused; /* deletions of locations that end so fail with DENIED, every time; NULL: none */
+    uint32_t busy_count; /* deletions that fail with UNAVAILABLE, doing nothing, before the first one passes */
+    uint32_t together;   /* deletions wait for one another until so many are under way, or for seconds in vain */
+    const char *watched; /* opened objects whose location holds this are counted; NULL: none */
 };
 
 const char *fault_name(enum fault_kind kind);
@@ -23,7 +28,9 @@ const char *fault_name(enum fault_kind kind);
 /* What a fault store reports; owned by the test. */
 struct fault_report {
     atomic_uint calls;
-    atomic_uint deletions; /* asked for, refused ones too */
+    atomic_uint deletions;               /* asked for, refused ones too */
+    atomic_uint deleting, deleting_most; /* under way, now and at most */
+    atomic_uint watched_opens;
     atomic_bool fired;
 };
 
