@@ -6,9 +6,7 @@
 #include "rewrite/bin.h"
 
 #include "base/math.h"
-#include "rewrite/column.h"
-#include "rewrite/fingerprint.h"
-#include "rewrite/selection.h"
+#include "rewrite/feed.h"
 
 #include <math.h>
 
@@ -30,18 +28,13 @@ struct pass {
     bool by_row; /* rows go to several outputs; otherwise all that are not deleted go to outputs[0] */
     struct firn_window window;
     struct firn_selection selection; /* of the step */
-    struct firn_column *columns;     /* one an output leaf */
-    struct firn_gather *gathers;
-    size_t **cursors;    /* by leaf: place in each list of the selection */
-    uint32_t *job_order; /* leaves, the dearest first */
+    struct firn_feed *feeds;         /* one an output leaf */
+    uint32_t *job_order;             /* leaves, the dearest first */
 
     double input_done, output_done; /* bytes so far, for the ratio */
     double memory_ratio;            /* growth of the encoders' buffers by input, the largest of any step */
 
     int64_t step_rows;
-
-    /* Verify full, by leaf: all that was read, and what of it no output took. */
-    struct firn_fingerprinter *read, *left_out;
 };
 
 static bool verifies(const struct pass *pass)
@@ -131,69 +124,6 @@ static uint64_t room(const struct pass *pass, const struct firn_output *output)
     return target > bytes ? target - bytes : 0;
 }
 
-/* Columns. */
-
-/* Rows that go to an output are encoded; those that go nowhere only count for the proof. */
-static firn_status give_rows(struct firn_op *op, struct pass *pass, uint32_t leaf, uint32_t list,
-                             const struct firn_vector *vector)
-{
-    if (list == pass->output_count)
-        return firn_fingerprinter_add(op, &pass->left_out[leaf], vector);
-    return firn_output_append(op, &pass->outputs[list], leaf, vector);
-}
-
-/* Picks the rows of one list. `*begun`: the vector was looked at. */
-static firn_status pick_rows(struct firn_op *op, struct pass *pass, uint32_t leaf, uint32_t list,
-                             const struct firn_vector *vector, int64_t first, bool *begun)
-{
-    int64_t row_count = (int64_t)vector->row_count + (vector->rep && vector->rep[0] > 0);
-    struct firn_row_pick pick =
-        firn_row_list_pick(&pass->selection.lists[list], &pass->cursors[leaf][list], first, row_count);
-    if (pick.picked_count == 0)
-        return FIRN_OK;
-    if (pick.picked_count == row_count)
-        return give_rows(op, pass, leaf, list, vector);
-    struct firn_vector picked;
-    if (!*begun)
-        FIRN_TRY(firn_gather_begin(op, &pass->gathers[leaf], vector));
-    *begun = true;
-    FIRN_TRY(firn_gather_rows(op, &pass->gathers[leaf], vector, &pick, &picked));
-    return give_rows(op, pass, leaf, list, &picked);
-}
-
-static firn_status take(struct firn_op *op, void *context, const struct firn_column *column,
-                        const struct firn_vector *vector, int64_t row)
-{
-    struct pass *pass = context;
-    uint32_t leaf = column->leaf->node->leaf_index;
-    bool begun = false;
-    if (verifies(pass))
-        FIRN_TRY(firn_fingerprinter_add(op, &pass->read[leaf], vector));
-    if (pass->selection.whole)
-        return firn_output_append(op, &pass->outputs[0], leaf, vector);
-    for (uint32_t i = 0; i < pass->output_count + verifies(pass); i++)
-        FIRN_TRY(pick_rows(op, pass, leaf, i, vector, row, &begun));
-    return FIRN_OK;
-}
-
-/* Whether all columns may keep what they hold of the slice that the step ends in. */
-static bool slice_fits(const struct pass *pass, const struct firn_column *column)
-{
-    return column->slice >= pass->window.slices.count ||
-           pass->window.slices.items[column->slice].held_bytes <= pass->run->chunk_bytes;
-}
-
-static firn_status work_column(struct firn_op *op, void *context, size_t index)
-{
-    struct pass *pass = context;
-    uint32_t leaf = pass->job_order[index];
-    memset(pass->cursors[leaf], 0, (pass->output_count + 1) * sizeof *pass->cursors[leaf]);
-    FIRN_TRY(firn_column_pull(op, &pass->columns[leaf], &pass->window, pass->step_rows, take, pass));
-    if (!slice_fits(pass, &pass->columns[leaf]))
-        firn_column_suspend(&pass->columns[leaf]);
-    return FIRN_OK;
-}
-
 /* Steps. */
 
 static double encoded_bytes(const struct pass *pass)
@@ -258,6 +188,12 @@ static int64_t plan_step(const struct pass *pass)
     else if (!pass->by_row && input_left(pass) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
         bytes = INFINITY; /* the rest is too little for a row group of its own */
     return FIRN_MIN(rows, rows_within(&pass->window, FIRN_MIN(bytes, memory_room(pass))));
+}
+
+static firn_status work_column(struct firn_op *op, void *context, size_t index)
+{
+    struct pass *pass = context;
+    return firn_feed_run(op, &pass->feeds[pass->job_order[index]], &pass->window, pass->step_rows);
 }
 
 static firn_status run_step(struct firn_op *op, struct pass *pass)
@@ -334,8 +270,9 @@ static firn_status run_steps(struct firn_op *op, struct pass *pass)
 static void add_sums(struct pass *pass, struct firn_hash128 *sums)
 {
     for (uint32_t i = 0; verifies(pass) && i < pass->run->schema.leaf_count; i++) {
+        struct firn_feed *feed = &pass->feeds[i];
         struct firn_hash128 taken =
-            firn_hash128_subtract(firn_fingerprinter_sum(&pass->read[i]), firn_fingerprinter_sum(&pass->left_out[i]));
+            firn_hash128_subtract(firn_fingerprinter_sum(&feed->read), firn_fingerprinter_sum(&feed->left_out));
         sums[i] = firn_hash128_add(sums[i], taken);
     }
 }
@@ -388,25 +325,17 @@ static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_
         .with_left_out = verifies(pass),
     };
     firn_selection_init(op, &pass->selection);
-    pass->read = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprinter, leaf_count);
-    pass->left_out = FIRN_NEW_ARRAY(op->arena, struct firn_fingerprinter, leaf_count);
-    pass->columns = FIRN_NEW_ARRAY(op->arena, struct firn_column, leaf_count);
-    pass->gathers = FIRN_NEW_ARRAY(op->arena, struct firn_gather, leaf_count);
-    pass->cursors = FIRN_NEW_ARRAY(op->arena, size_t *, leaf_count);
+    pass->feeds = FIRN_NEW_ARRAY(op->arena, struct firn_feed, leaf_count);
     pass->job_order = FIRN_NEW_ARRAY(op->arena, uint32_t, leaf_count);
-    for (uint32_t i = 0; i < leaf_count; i++) {
-        pass->columns[i] = (struct firn_column){ .leaf = &run->schema.leaves[i], .codec = run->codecs[i] };
-        pass->cursors[i] = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)pass->output_count + 1);
-    }
+    for (uint32_t i = 0; i < leaf_count; i++)
+        firn_feed_init(op, &pass->feeds[i], run, i, &pass->selection);
     order_jobs(pass);
 }
 
 static void pass_done(struct pass *pass)
 {
-    for (uint32_t i = 0; i < pass->run->schema.leaf_count; i++) {
-        firn_column_close(&pass->columns[i]);
-        firn_gather_done(&pass->gathers[i]);
-    }
+    for (uint32_t i = 0; i < pass->run->schema.leaf_count; i++)
+        firn_feed_done(&pass->feeds[i]);
     for (uint32_t i = 0; i < pass->output_count; i++)
         firn_output_close(&pass->outputs[i]);
     firn_selection_done(&pass->selection);

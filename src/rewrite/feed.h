@@ -1,0 +1,26 @@
+/* One column of a pass: what is read of it goes to the outputs that the selection of the step names. */
+#ifndef FIRN_REWRITE_FEED_H
+#define FIRN_REWRITE_FEED_H
+
+#include "rewrite/column.h"
+#include "rewrite/fingerprint.h"
+#include "rewrite/selection.h"
+
+struct firn_feed {
+    struct firn_column column;
+    const struct firn_selection *selection; /* of the step; the columns share it */
+    struct firn_gather gather;
+    size_t *cursors; /* place in each list of the selection */
+
+    /* Verify full: all that was read, and what of it no output took. */
+    struct firn_fingerprinter read, left_out;
+};
+
+void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
+                    const struct firn_selection *selection);
+/* Takes the column through the step's rows, which the window holds. Columns are independent of each other. */
+FIRN_CHECKED firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
+                                       int64_t rows);
+void firn_feed_done(struct firn_feed *feed);
+
+#endif
