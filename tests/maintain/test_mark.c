@@ -177,43 +177,65 @@ static void a_broken_list_stops(void **state)
     world_close(op, &world);
 }
 
-/* Every call to the store fails once while marking and while sweeping: the list is the old one or the new one, nothing
- * but marked orphans goes, and running both again finishes. */
+/* Marks, takes the mark of "a" back, and sweeps, all through a store with faults, until one of them fails. */
+static void mark_undelete_sweep(struct firn_op *op, struct world *world, struct firn_store *faulty, const char *where)
+{
+    struct firn_orphan_plan *plan;
+    struct firn_orphan_report report;
+    struct firn_undelete_report undeleted;
+    struct firn_text a = FIRN_TEXT("m:/w/db/t/data/a");
+    world->fixture.table.store = faulty;
+    firn_status status = world_plan(op, world, (struct firn_remove_orphan_files_args){ .mark = true }, &plan);
+    if (status == FIRN_OK)
+        status = firn_remove_orphan_files_mark(op, &world->fixture.table, plan);
+    int marked = marks(op, world);
+    CHECK(marked == 2 || (marked == 0 && status != FIRN_OK), "%s: %d marks", where, marked);
+    if (status == FIRN_OK) {
+        status = firn_undelete(op, &world->fixture.table, &a, 1, false, NULL, NULL, &undeleted);
+        marked = marks(op, world);
+        CHECK(marked == 1 || (marked == 2 && status != FIRN_OK), "%s: %d marks after undelete", where, marked);
+    }
+    if (status == FIRN_OK) {
+        status = sweep(op, world, "0s", &report);
+        CHECK(world_has(op, world, "data/a"), "%s: its mark was taken back", where);
+        CHECK(status != FIRN_OK || !world_has(op, world, "data/b"), "%s: success, but b is there", where);
+    }
+    world->fixture.table.store = world->store;
+}
+
+/* Gives whether there was a fault. */
+static bool run_with_fault(void **state, struct fault fault)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct fault_report faults;
+    struct firn_store *faulty;
+    struct firn_orphan_report report;
+    struct firn_text live;
+    const char *where = firn_text_format(op->arena, "call %u, %s", fault.at_call, fault_name(fault.kind)).data;
+    world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
+    world_put(op, &world, "data/a", 10 * DAY_MS);
+    world_put(op, &world, "data/b", 10 * DAY_MS);
+    CHECK_OK(op, fault_store_open(op, world.store, fault, &faults, &faulty));
+    mark_undelete_sweep(op, &world, faulty, where);
+    bool fired = atomic_load(&faults.fired);
+    CHECK_OK(op, fixture_live(op, &world.fixture, &live));
+    mark(op, &world, &report);
+    CHECK_OK(op, sweep(op, &world, "0s", &report));
+    CHECK(!world_has(op, &world, "data/a") && !world_has(op, &world, "data/b") && marks(op, &world) == 0, "%s", where);
+    CHECK_OK(op, fixture_live(op, &world.fixture, &live));
+    firn_store_close(faulty);
+    world_close(op, &world);
+    return fired;
+}
+
+/* Every call to the store fails, or is the last of a program that is killed, while marking, undeleting and sweeping:
+ * the list is the old one or the new one, nothing but marked orphans goes, and running them again finishes. */
 static void faults_while_marking_and_sweeping(void **state)
 {
-    bool fired = true;
-    for (uint32_t nth = 0; fired; nth++) {
-        struct firn_op *op = test_op(state);
-        struct world world;
-        struct fault_report faults = { 0 };
-        struct firn_store *faulty;
-        struct firn_orphan_plan *plan;
-        struct firn_orphan_report report;
-        struct firn_text live;
-        world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
-        world_put(op, &world, "data/a", 10 * DAY_MS);
-        world_put(op, &world, "data/b", 10 * DAY_MS);
-        struct fault fault = { .at_call = nth, .kind = nth % 2 ? FAULT_ANSWER_LOST : FAULT_ERROR };
-        CHECK_OK(op, fault_store_open(op, world.store, fault, &faults, &faulty));
-        world.fixture.table.store = faulty;
-        firn_status status = world_plan(op, &world, (struct firn_remove_orphan_files_args){ .mark = true }, &plan);
-        if (status == FIRN_OK)
-            status = firn_remove_orphan_files_mark(op, &world.fixture.table, plan);
-        int marked = marks(op, &world);
-        CHECK(marked == 0 || marked == 2, "call %u: %d marks", nth, marked);
-        if (status == FIRN_OK)
-            FIRN_IGNORE(sweep(op, &world, "0s", &report), "a fault; what is left is looked at below");
-        fired = atomic_load(&faults.fired);
-        world.fixture.table.store = world.store;
-        CHECK_OK(op, fixture_live(op, &world.fixture, &live));
-        mark(op, &world, &report);
-        CHECK_OK(op, sweep(op, &world, "0s", &report));
-        CHECK(!world_has(op, &world, "data/a") && !world_has(op, &world, "data/b"), "call %u", nth);
-        CHECK(marks(op, &world) == 0, "call %u", nth);
-        CHECK_OK(op, fixture_live(op, &world.fixture, &live));
-        firn_store_close(faulty);
-        world_close(op, &world);
-    }
+    for (int kind = 0; kind < FAULT_KIND_COUNT; kind++)
+        for (uint32_t nth = 0; run_with_fault(state, (struct fault){ nth, (enum fault_kind)kind }); nth++)
+            ;
 }
 
 int main(void)

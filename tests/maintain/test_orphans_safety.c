@@ -254,34 +254,41 @@ static void lists_stand_in_for_the_listing(void **state)
 
 /* Faults --------------------------------------------------------------------------------------------------------- */
 
-/* Every call to the store fails once, in turn: the table stays whole, only orphans go, and a second run finishes. */
+/* One run with a fault, and another without. Gives whether there was one. */
+static bool run_with_fault(void **state, struct fault fault)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct fault_report faults;
+    struct firn_store *faulty;
+    struct firn_orphan_report report;
+    struct firn_text live;
+    world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
+    for (int i = 0; i < 5; i++)
+        world_put(op, &world, firn_text_format(op->arena, "data/o%d", i).data, 10 * DAY_MS);
+    CHECK_OK(op, fault_store_open(op, world.store, fault, &faults, &faulty));
+    world.fixture.table.store = faulty;
+    firn_status status = world_remove(op, &world, no_args, &report);
+    bool fired = atomic_load(&faults.fired);
+    CHECK(fired || (status == FIRN_OK && report.deleted_count == 5), "call %u, %s: %s", fault.at_call,
+          fault_name(fault.kind), op->error.text);
+    world.fixture.table.store = world.store;
+    CHECK_OK(op, fixture_live(op, &world.fixture, &live));
+    CHECK_OK(op, world_remove(op, &world, no_args, &report));
+    CHECK_OK(op, fixture_live(op, &world.fixture, &live));
+    CHECK_ORPHANS(op, &world, no_args, "");
+    firn_store_close(faulty);
+    world_close(op, &world);
+    return fired;
+}
+
+/* Every call to the store fails, or is the last of a program that is killed: the table stays whole, only orphans go,
+ * and a second run finishes. */
 static void faults_never_cost_a_live_file(void **state)
 {
-    bool fired = true;
-    for (uint32_t nth = 0; fired; nth++) {
-        struct firn_op *op = test_op(state);
-        struct world world;
-        struct fault_report faults = { 0 };
-        struct firn_store *faulty;
-        struct firn_orphan_report report;
-        struct firn_text live;
-        world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
-        for (int i = 0; i < 5; i++)
-            world_put(op, &world, firn_text_format(op->arena, "data/o%d", i).data, 10 * DAY_MS);
-        struct fault fault = { .at_call = nth, .kind = nth % 2 ? FAULT_ANSWER_LOST : FAULT_ERROR };
-        CHECK_OK(op, fault_store_open(op, world.store, fault, &faults, &faulty));
-        world.fixture.table.store = faulty;
-        firn_status status = world_remove(op, &world, no_args, &report);
-        fired = atomic_load(&faults.fired);
-        CHECK(fired || (status == FIRN_OK && report.deleted_count == 5), "call %u: %s", nth, op->error.text);
-        world.fixture.table.store = world.store;
-        CHECK_OK(op, fixture_live(op, &world.fixture, &live));
-        CHECK_OK(op, world_remove(op, &world, no_args, &report));
-        CHECK_OK(op, fixture_live(op, &world.fixture, &live));
-        CHECK_ORPHANS(op, &world, no_args, "");
-        firn_store_close(faulty);
-        world_close(op, &world);
-    }
+    for (int kind = 0; kind < FAULT_KIND_COUNT; kind++)
+        for (uint32_t nth = 0; run_with_fault(state, (struct fault){ nth, (enum fault_kind)kind }); nth++)
+            ;
 }
 
 int main(void)

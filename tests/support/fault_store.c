@@ -23,12 +23,20 @@ const char *fault_name(enum fault_kind kind)
     return names[kind];
 }
 
-static bool is_due(struct fault_state *state, bool is_write)
+enum call { CALL_READ, CALL_WRITE, CALL_DELETE };
+
+/* Whether the kind of fault meets this kind of call. */
+static bool is_counted(enum fault_kind kind, enum call call)
 {
-    if (state->fault.kind == FAULT_FULL && !is_write)
-        return false;
-    unsigned call = atomic_fetch_add(&state->report->calls, 1);
-    if (state->fault.kind == FAULT_KILLED ? call < state->fault.at_call : call != state->fault.at_call)
+    return kind == FAULT_FULL ? call == CALL_WRITE : kind != FAULT_KILLED || call != CALL_READ;
+}
+
+static bool is_due(struct fault_state *state, enum call call)
+{
+    bool is_killed = state->fault.kind == FAULT_KILLED && atomic_load(&state->report->fired);
+    if (is_killed || !is_counted(state->fault.kind, call))
+        return is_killed;
+    if (atomic_fetch_add(&state->report->calls, 1) != state->fault.at_call)
         return false;
     atomic_store(&state->report->fired, true);
     return true;
@@ -45,7 +53,7 @@ static firn_status injected(struct firn_op *op, const struct fault_state *state,
 static firn_status fault_stat(struct firn_op *op, void *context, struct firn_text location, struct firn_store_stat *out)
 {
     struct fault_state *state = context;
-    if (is_due(state, false))
+    if (is_due(state, CALL_READ))
         return injected(op, state, "stat");
     return firn_store_stat(op, state->inner, location, out);
 }
@@ -59,7 +67,7 @@ struct fault_object {
 static firn_status fault_read(struct firn_op *op, struct firn_object *base, uint64_t offset, size_t len, uint8_t *out)
 {
     struct fault_object *object = (struct fault_object *)base;
-    if (!is_due(object->state, false))
+    if (!is_due(object->state, CALL_READ))
         return firn_object_read(op, object->inner, offset, len, out);
     if (object->state->fault.kind != FAULT_SHORT_READ)
         return injected(op, object->state, "read");
@@ -77,7 +85,7 @@ static firn_status fault_open(struct firn_op *op, void *context, struct firn_tex
 {
     struct fault_state *state = context;
     struct firn_object *inner;
-    if (is_due(state, false))
+    if (is_due(state, CALL_READ))
         return injected(op, state, "open");
     if (state->fault.watched && strstr(location.data, state->fault.watched))
         atomic_fetch_add(&state->report->watched_opens, 1);
@@ -106,7 +114,7 @@ struct fault_writer {
 static firn_status fault_sink_write(struct firn_op *op, void *context, struct firn_bytes bytes)
 {
     struct fault_writer *writer = context;
-    if (is_due(writer->state, true))
+    if (is_due(writer->state, CALL_WRITE))
         return injected(op, writer->state, "write");
     return firn_sink_write(op, firn_store_writer_sink(writer->inner), bytes);
 }
@@ -114,7 +122,7 @@ static firn_status fault_sink_write(struct firn_op *op, void *context, struct fi
 static firn_status fault_finish(struct firn_op *op, struct firn_store_writer *base)
 {
     struct fault_writer *writer = (struct fault_writer *)base;
-    bool due = is_due(writer->state, true);
+    bool due = is_due(writer->state, CALL_WRITE);
     if (due && writer->state->fault.kind != FAULT_ANSWER_LOST)
         return injected(op, writer->state, "finish");
     struct firn_store_writer *inner = writer->inner;
@@ -134,7 +142,7 @@ static firn_status fault_write(struct firn_op *op, void *context, struct firn_te
 {
     struct fault_state *state = context;
     struct firn_store_writer *inner;
-    if (is_due(state, true))
+    if (is_due(state, CALL_WRITE))
         return injected(op, state, "create");
     FIRN_TRY(firn_store_write(op, state->inner, location, exclusive, &inner));
     struct fault_writer *writer = calloc(1, sizeof *writer);
@@ -155,7 +163,7 @@ static firn_status fault_list(struct firn_op *op, void *context, struct firn_tex
                               firn_store_visit *visit, void *visit_context)
 {
     struct fault_state *state = context;
-    bool due = is_due(state, false);
+    bool due = is_due(state, CALL_READ);
     if (due && state->fault.kind != FAULT_ANSWER_LOST)
         return injected(op, state, "list");
     FIRN_TRY(firn_store_list(op, state->inner, prefix, recursive, visit, visit_context));
@@ -180,7 +188,7 @@ static firn_status remove_object(struct firn_op *op, struct fault_state *state, 
         return firn_fail(op, FIRN_DENIED, "'%.*s' is refused", FIRN_FMT(location));
     if (earlier < state->fault.busy_count)
         return firn_fail(op, FIRN_UNAVAILABLE, "slow down");
-    bool due = is_due(state, false);
+    bool due = is_due(state, CALL_DELETE);
     if (due && state->fault.kind != FAULT_ANSWER_LOST)
         return injected(op, state, "delete");
     FIRN_TRY(firn_store_delete(op, state->inner, &location, 1, NULL));

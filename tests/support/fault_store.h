@@ -10,7 +10,8 @@ enum fault_kind {
     FAULT_ANSWER_LOST, /* a write, deletion or listing takes effect, and fails with UNAVAILABLE all the same */
     FAULT_SHORT_READ,  /* half of the bytes arrive, then CORRUPT; other calls fail with SYSTEM */
     FAULT_FULL,        /* writes fail with LIMIT; other calls pass and are not counted */
-    FAULT_KILLED,      /* this call and all that follow do nothing and fail, as for a program that is no more */
+    FAULT_KILLED,      /* a write or deletion and all calls after it do nothing and fail, as for a program that is no
+                          more; what reads is not counted */
     FAULT_KIND_COUNT
 };
 
@@ -34,7 +35,8 @@ struct fault_report {
     atomic_bool fired;
 };
 
-/* Counts every call but closing; call number `at_call` fails once. Borrows `inner` and `report`, which outlive it. */
+/* Counts every call but closing, or those that the kind says; call number `at_call` fails once. Borrows `inner` and
+ * `report`, which outlive it. */
 FIRN_CHECKED firn_status fault_store_open(struct firn_op *op, struct firn_store *inner, struct fault fault,
                                           struct fault_report *report, struct firn_store **out);
 
