@@ -196,6 +196,27 @@ static void snapshots_stay_by_the_rules(void **state)
         check_setting(test_op(state), &settings[i]);
 }
 
+/* A reference to a snapshot that the table does not have goes; main's does not. */
+static void a_reference_to_nothing_goes(void **state)
+{
+    struct history history = { .op = test_op(state) };
+    history_open(&history, history.op, NULL);
+    history_append(&history, "a");
+    history_set_ref(&history, "v", "tag", history_metadata(&history)->current_snapshot_id, "");
+    struct firn_metadata metadata = *history_metadata(&history);
+    struct firn_ref refs[] = { metadata.refs[0], metadata.refs[1] };
+    refs[0].snapshot_id = refs[1].snapshot_id = 12345;
+    metadata.refs = refs;
+    args_of args = { 0 };
+    struct firn_expiry_policy policy;
+    struct firn_expiry_choice choice;
+    CHECK_OK(history.op, firn_expiry_policy_of(history.op, &metadata, &args, history.now_ms, &policy));
+    CHECK_OK(history.op, firn_expiry_choose(history.op, &metadata, &policy, &choice));
+    CHECK(choice.ref_count == 1 && firn_text_is(choice.refs[0].ref->name, "v"), "%zu go", choice.ref_count);
+    CHECK(choice.snapshot_count == 0, "it is young");
+    history_close(&history);
+}
+
 /* Which files go ----------------------------------------------------------------------------------------------------
  */
 
@@ -237,6 +258,15 @@ static void a_file_that_came_back_stays(void **state)
     }
 }
 
+static void set_statistics(struct history *history, const char *action, int64_t id, struct firn_text path)
+{
+    history_update(history,
+                   "{\"action\": \"%s\", \"snapshot-id\": %" PRId64 ", \"%s\": {\"snapshot-id\": %" PRId64
+                   ", \"statistics-path\": \"%.*s\", \"file-size-in-bytes\": 2, \"file-footer-size-in-bytes\": 1,"
+                   " \"blob-metadata\": []}}",
+                   action, id, action + strlen("set-"), id, FIRN_FMT(path));
+}
+
 /* Delete files and statistics are counted by kind; those of remaining snapshots stay. */
 static void every_kind_of_file(void **state)
 {
@@ -253,23 +283,17 @@ static void every_kind_of_file(void **state)
     history_make(&history, (struct history_commit){ .operation = "overwrite", .remove = "a", .remove_deletes = "p e" });
     int64_t last = history_append(&history, "c");
     const struct {
-        const char *action, *member, *name;
+        const char *action, *name;
         int64_t id;
     } statistics[] = {
-        { "set-statistics", "statistics", "s1", first },
-        { "set-statistics", "statistics", "s2", last },
-        { "set-partition-statistics", "partition-statistics", "p1", first },
-        { "set-partition-statistics", "partition-statistics", "p2", last },
+        { "set-statistics", "s1", first },
+        { "set-statistics", "s2", last },
+        { "set-partition-statistics", "p1", first },
+        { "set-partition-statistics", "p2", last },
     };
-    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {
-        struct firn_data_file file = fixture_file(history.op, &history.fixture, statistics[i].name, 1);
-        history_update(&history,
-                       "{\"action\": \"%s\", \"snapshot-id\": %" PRId64 ", \"%s\": {\"snapshot-id\": %" PRId64
-                       ", \"statistics-path\": \"%.*s\", \"file-size-in-bytes\": 2, \"file-footer-size-in-bytes\": 1,"
-                       " \"blob-metadata\": []}}",
-                       statistics[i].action, statistics[i].id, statistics[i].member, statistics[i].id,
-                       FIRN_FMT(file.path));
-    }
+    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
+        set_statistics(&history, statistics[i].action, statistics[i].id,
+                       fixture_file(history.op, &history.fixture, statistics[i].name, 1).path);
     CHECK_OK(history.op, expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, &report));
     CHECK(report.deleted_data_files_count == 1 && report.deleted_position_delete_files_count == 1, " ");
     CHECK(report.deleted_equality_delete_files_count == 1 && !has(&history, "e"), " ");
@@ -283,6 +307,30 @@ static void every_kind_of_file(void **state)
     struct firn_text before = history.fixture.table.metadata_location;
     CHECK_OK(history.op, expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, &report));
     CHECK(report.expired_snapshots_count == 0 && firn_text_same(before, history.fixture.table.metadata_location), " ");
+    history_close(&history);
+}
+
+/* A statistics file that an expired and a remaining snapshot share stays. One that was replaced is an orphan, and none
+ * of expiry's business; so is one whose snapshot the table does not have. */
+static void statistics_that_others_use(void **state)
+{
+    struct history history = { .op = test_op(state) };
+    report_of report;
+    history_open(&history, history.op, NULL);
+    int64_t first = history_append(&history, "a"), last = history_append(&history, "b");
+    struct firn_text shared = fixture_file(history.op, &history.fixture, "shared", 1).path;
+    struct firn_text replaced = fixture_file(history.op, &history.fixture, "replaced", 1).path;
+    struct firn_text own = fixture_file(history.op, &history.fixture, "own", 1).path;
+    struct firn_text nobody = fixture_file(history.op, &history.fixture, "nobody", 1).path;
+    set_statistics(&history, "set-statistics", first, shared);
+    set_statistics(&history, "set-statistics", last, shared);
+    set_statistics(&history, "set-partition-statistics", first, replaced);
+    set_statistics(&history, "set-partition-statistics", first, own);
+    set_statistics(&history, "set-statistics", 12345, nobody);
+    CHECK_OK(history.op, expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, &report));
+    CHECK(report.deleted_statistics_files_count == 1 && !has(&history, "own"), "%d",
+          (int)report.deleted_statistics_files_count);
+    CHECK(has(&history, "shared") && has(&history, "replaced") && has(&history, "nobody"), " ");
     history_close(&history);
 }
 
@@ -748,9 +796,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(snapshots_stay_by_the_rules),
+        TEST(a_reference_to_nothing_goes),
         TEST(a_tag_and_snapshots_expire_together),
         TEST(a_file_that_came_back_stays),
         TEST(every_kind_of_file),
+        TEST(statistics_that_others_use),
         TEST(a_shared_puffin_file),
         TEST(specs_and_schemas_that_nothing_needs),
         TEST(a_dry_run_tells_and_changes_nothing),

@@ -1,6 +1,7 @@
 /* Tests of remove_orphan_files: what is an orphan, what stops a run, what is deleted. */
 #include "orphan_world.h"
 
+#include "base/math.h"
 #include "format/json/json.h"
 
 static const struct firn_remove_orphan_files_args no_args;
@@ -103,33 +104,41 @@ static void hidden_files_stay(void **state)
     world_close(op, &world);
 }
 
-static firn_status set_statistics(struct firn_op *op, struct world *world, const char *path, bool set)
+static void set_statistics(struct firn_op *op, struct world *world, const char *action, const char *path)
 {
     json_t *requirements = firn_json_own(op->arena, json_array()), *updates = firn_json_own(op->arena, json_array());
     json_t *update = json_object(), *statistics = json_object();
     int64_t id = world->fixture.table.metadata->current_snapshot_id;
-    firn_json_set_text(update, "action", set ? FIRN_TEXT("set-statistics") : FIRN_TEXT("remove-statistics"));
+    firn_json_set_text(update, "action", firn_text_of(action));
     firn_json_set_i64(update, "snapshot-id", id);
     firn_json_set_i64(statistics, "snapshot-id", id);
     firn_json_set_text(statistics, "statistics-path", firn_text_of(path));
     firn_json_set_i64(statistics, "file-size-in-bytes", 10);
     firn_json_set_i64(statistics, "file-footer-size-in-bytes", 10);
     firn_json_set(statistics, "blob-metadata", json_array());
-    firn_json_set(update, "statistics", statistics);
+    firn_json_set(update, strstr(action, "partition") ? "partition-statistics" : "statistics", statistics);
     json_array_append_new(updates, update);
-    return firn_catalog_commit(op, &world->fixture.table, requirements, updates);
+    CHECK_OK(op, firn_catalog_commit(op, &world->fixture.table, requirements, updates));
 }
 
+/* Of both kinds, with the youngest age there is; one that was replaced is listed no longer. */
 static void statistics_stay_while_listed(void **state)
 {
     struct firn_op *op = test_op(state);
     struct world world;
+    struct firn_remove_orphan_files_args args = { .older_than = FIRN_TEXT("24h") };
     world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
-    world_put(op, &world, "metadata/s.stats", 10 * DAY_MS);
-    CHECK_OK(op, set_statistics(op, &world, "m:/w/db/t/metadata/s.stats", true));
-    CHECK_ORPHANS(op, &world, no_args, "");
-    CHECK_OK(op, set_statistics(op, &world, "m:/w/db/t/metadata/s.stats", false));
-    CHECK_ORPHANS(op, &world, no_args, "metadata/s.stats");
+    static const char *const names[] = { "metadata/p.parquet", "metadata/q.parquet", "metadata/s.stats" };
+    for (size_t i = 0; i < FIRN_COUNT_OF(names); i++)
+        world_put(op, &world, names[i], 10 * DAY_MS);
+    set_statistics(op, &world, "set-statistics", "m:/w/db/t/metadata/s.stats");
+    set_statistics(op, &world, "set-partition-statistics", "m:/w/db/t/metadata/p.parquet");
+    CHECK_ORPHANS(op, &world, args, "metadata/q.parquet");
+    set_statistics(op, &world, "set-partition-statistics", "m:/w/db/t/metadata/q.parquet");
+    CHECK_ORPHANS(op, &world, args, "metadata/p.parquet");
+    set_statistics(op, &world, "remove-statistics", "");
+    set_statistics(op, &world, "remove-partition-statistics", "");
+    CHECK_ORPHANS(op, &world, args, "metadata/p.parquet metadata/q.parquet metadata/s.stats");
     world_close(op, &world);
 }
 
@@ -154,10 +163,10 @@ static void metadata_is_loaded_after_the_listing(void **state)
 
 /* Spellings ------------------------------------------------------------------------------------------------------ */
 
-/* A table in s3://b/w whose metadata names a file with the given prefix; "data/x" and an orphan lie there. */
-static void open_spelled(struct firn_op *op, struct world *world, const char *prefix)
+/* A table whose metadata names a file with the given prefix; "data/x" and an orphan lie there. */
+static void open_spelled(struct firn_op *op, struct world *world, const char *warehouse, const char *prefix)
 {
-    world_open(op, world, "s3://b/w", (struct fixture_options){ 0 });
+    world_open(op, world, warehouse, (struct fixture_options){ 0 });
     world_put(op, world, "data/x", 10 * DAY_MS);
     world_put(op, world, "data/orphan", 10 * DAY_MS);
     struct firn_data_file file = fixture_file(op, &world->fixture, "unused", 1);
@@ -165,12 +174,15 @@ static void open_spelled(struct firn_op *op, struct world *world, const char *pr
     CHECK_OK(op, fixture_append(op, &world->fixture, &file, 1));
 }
 
+#define AZURE(service) "abfss://c@a." service ".core.windows.net"
+
 static void prefixes_are_compared(void **state)
 {
     enum outcome { STOPS, KEEPS, TAKES };
     static const struct {
         const char *prefix, *mode, *schemes, *authorities;
         enum outcome outcome;
+        const char *warehouse; /* NULL: s3://b/w */
     } cases[] = {
         { "s3://b", "", "", "", KEEPS },
         { "s3a://b", "", "", "", KEEPS },
@@ -188,12 +200,18 @@ static void prefixes_are_compared(void **state)
         { "s3://c", "", "", "c=b", KEEPS },
         { "s3://c", "", "", "b,c=d", KEEPS },
         { "s3://c", "delete", "", "", TAKES },
+        { "hdfs:", "", "", "", KEEPS, "hdfs://nn:8020/w" },
+        { "hdfs://other:8020", "", "", "", STOPS, "hdfs://nn:8020/w" },
+        { AZURE("blob"), "", "", "", STOPS, AZURE("dfs") "/w" },
+        { AZURE("blob"), "", "", "c@a.blob.core.windows.net=c@a.dfs.core.windows.net", KEEPS, AZURE("dfs") "/w" },
+        { AZURE("blob"), "", "", "c@A.blob.core.windows.net,c@a.dfs.core.windows.net=x", KEEPS, AZURE("dfs") "/w" },
+        { AZURE("blob"), "", "", "d@a.blob.core.windows.net=c@a.dfs.core.windows.net", STOPS, AZURE("dfs") "/w" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct firn_op *op = test_op(state);
         struct world world;
         struct firn_orphan_plan *plan;
-        open_spelled(op, &world, cases[i].prefix);
+        open_spelled(op, &world, cases[i].warehouse ? cases[i].warehouse : "s3://b/w", cases[i].prefix);
         struct firn_text scheme = firn_text_of(cases[i].schemes), authority = firn_text_of(cases[i].authorities);
         ptrdiff_t s = firn_text_find(scheme, '='), a = firn_text_find(authority, '=');
         struct firn_property schemes = { firn_text_until(scheme, (size_t)s), firn_text_from(scheme, (size_t)s + 1) };
@@ -225,7 +243,7 @@ static void one_agreeing_prefix_is_enough(void **state)
 {
     struct firn_op *op = test_op(state);
     struct world world;
-    open_spelled(op, &world, "gs://b");
+    open_spelled(op, &world, "s3://b/w", "gs://b");
     struct firn_data_file file = fixture_file(op, &world.fixture, "unused", 1);
     file.path = FIRN_TEXT("s3://b/w/db/t/data/x");
     CHECK_OK(op, fixture_append(op, &world.fixture, &file, 1));

@@ -193,10 +193,10 @@ static void joins_more_than_memory_holds(void **state)
 
 /* Symbolic links and relocation ---------------------------------------------------------------------------------- */
 
-static void set_old(struct firn_op *op, struct firn_text path)
+static void set_ages(struct firn_op *op, struct firn_text path, int64_t read_days, int64_t changed_days)
 {
-    struct timespec times[2] = { { .tv_sec = (NOW_MS - 10 * DAY_MS) / 1000 },
-                                 { .tv_sec = (NOW_MS - 10 * DAY_MS) / 1000 } };
+    struct timespec times[2] = { { .tv_sec = (NOW_MS - read_days * DAY_MS) / 1000 },
+                                 { .tv_sec = (NOW_MS - changed_days * DAY_MS) / 1000 } };
     CHECK(utimensat(AT_FDCWD, firn_text_copy(op->arena, path).data, times, 0) == 0, "%.*s", FIRN_FMT(path));
 }
 
@@ -221,8 +221,9 @@ static void files_known_by_another_way_stay(void **state)
     struct firn_data_file files[5];
     for (size_t i = 0; i < 5; i++) {
         files[i] = fixture_file(op, &world.fixture, names[i], 1);
-        set_old(op, files[i].path);
+        set_ages(op, files[i].path, 0, 10); /* when it was read last says nothing */
     }
+    set_ages(op, fixture_file(op, &world.fixture, "changed", 1).path, 10, 0);
     files[1].path = firn_text_format(op->arena, "%.*s/db/t/data/linked", FIRN_FMT(link_path));
     files[2].path = FIRN_TEXT("s3://b/w/db/t/data/relocated");
     files[3].path = firn_text_format(op->arena, "file://%.*s/db//t/./data/uri", FIRN_FMT(warehouse));

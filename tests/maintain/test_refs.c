@@ -83,6 +83,9 @@ static void branches_and_tags(void **state)
         { "main as a tag", { .kind = FIRN_KIND_TAG, .name = FIRN_TEXT_INIT("main"), .or_replace = true }, FIRN_USAGE },
         { "a branch over a tag", { .name = FIRN_TEXT_INIT("v1"), .or_replace = true }, FIRN_USAGE },
         { "replace what is not there", { .name = FIRN_TEXT_INIT("x"), .replace = true }, FIRN_NOT_FOUND },
+        { "create or replace what is not there",
+          { .kind = FIRN_KIND_TAG, .name = FIRN_TEXT_INIT("v2"), .or_replace = true, .retain = FIRN_TEXT_INIT("90m") },
+          0 },
         { "both kinds of replace", { .name = FIRN_TEXT_INIT("dev"), .replace = true, .or_replace = true }, FIRN_USAGE },
         { "no name", { .replace = true }, FIRN_USAGE },
         { "age 0", { .name = FIRN_TEXT_INIT("x"), .retain = FIRN_TEXT_INIT("0d") }, FIRN_USAGE },
@@ -103,7 +106,8 @@ static void branches_and_tags(void **state)
     const struct firn_ref *dev = ref_of(&world, "dev");
     CHECK(dev->snapshot_id == second && dev->snapshots_min_keep == 5 && dev->ref_age_ms_max == -1, " ");
     CHECK(dev->snapshot_age_ms_max == INT64_C(7) * 86400000, " ");
-    CHECK(ref_of(&world, "v1")->ref_age_ms_max == 36 * 3600000 && metadata_of(&world)->ref_count == 3, " ");
+    CHECK(ref_of(&world, "v1")->ref_age_ms_max == 36 * 3600000 && metadata_of(&world)->ref_count == 4, " ");
+    CHECK(ref_of(&world, "v2")->type == FIRN_REF_TAG && ref_of(&world, "v2")->ref_age_ms_max == 90 * 60000, " ");
 
     /* Replacing keeps the retention that is not given anew. */
     CHECK_OK(world.op, create(&world, (struct firn_ref_create_args){ .name = FIRN_TEXT("dev"),
@@ -118,6 +122,9 @@ static void branches_and_tags(void **state)
     CHECK_STATUS(world.op, FIRN_NOT_FOUND, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("x") }));
     CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("x"), .if_exists = true }));
     CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v1") }));
+    CHECK_STATUS(world.op, FIRN_USAGE,
+                 drop(&world, (struct firn_ref_drop_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("dev") }));
+    CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .kind = FIRN_KIND_TAG, .name = FIRN_TEXT("v2") }));
     CHECK_OK(world.op, drop(&world, (struct firn_ref_drop_args){ .name = FIRN_TEXT("dev") }));
     CHECK(metadata_of(&world)->ref_count == 1, " ");
     close_world(&world);
@@ -309,6 +316,59 @@ static void picking_replacements(void **state)
     close_world(&world);
 }
 
+/* What a replacement of partitions replaced is gone meanwhile, or never was in main's history. */
+static void picking_what_has_changed(void **state)
+{
+    struct world world;
+    struct firn_pick picked;
+    struct firn_ref_move move;
+    open_world(&world, state);
+    int64_t first = history_make(&world.history, (struct history_commit){ .add = "a", .day = 1 });
+    int64_t gone = stage_replacement(&world, "A", "a");
+    history_make(&world.history, (struct history_commit){ .operation = "delete", .remove = "a", .day = 1 });
+    CHECK_STATUS(world.op, FIRN_CONFLICT, pick(&world, gone, &picked));
+    check_live(&world, "");
+
+    history_make(&world.history, (struct history_commit){ .add = "b", .day = 1 });
+    int64_t beside = stage_replacement(&world, "B", "b");
+    CHECK_OK(world.op, firn_rollback_to_snapshot(world.op, &world.refs, first, &move));
+    CHECK_STATUS(world.op, FIRN_USAGE, pick(&world, beside, &picked));
+    CHECK(strstr(world.op->error.text, "not in main's history"), "%s", world.op->error.text);
+    check_live(&world, "a");
+    close_world(&world);
+}
+
+/* Staged before main had a snapshot: main moves there. */
+static void picking_the_first_snapshot(void **state)
+{
+    struct world world;
+    struct firn_pick picked;
+    open_world(&world, state);
+    int64_t staged = stage(&world, "a", NULL);
+    CHECK(metadata_of(&world)->current_snapshot_id == FIRN_NO_SNAPSHOT, " ");
+    CHECK_OK(world.op, pick(&world, staged, &picked));
+    CHECK(picked.current_snapshot_id == staged && metadata_of(&world)->snapshot_count == 1, " ");
+    check_live(&world, "a");
+    close_world(&world);
+}
+
+/* The log tells when main moved, not when the snapshot was made. */
+static void a_rollback_is_logged_as_of_now(void **state)
+{
+    struct world world;
+    struct firn_ref_move move;
+    open_world(&world, state);
+    int64_t first = append(&world, "a");
+    append(&world, "b");
+    world.history.now_ms += 60000;
+    CHECK_OK(world.op, firn_rollback_to_snapshot(world.op, &world.refs, first, &move));
+    const struct firn_metadata *metadata = metadata_of(&world);
+    const struct firn_snapshot_log_entry *last = &metadata->snapshot_log[metadata->snapshot_log_count - 1];
+    CHECK(metadata->snapshot_log_count == 3 && last->snapshot_id == first, " ");
+    CHECK(last->timestamp_ms == world.history.now_ms, "%" PRId64, last->timestamp_ms);
+    close_world(&world);
+}
+
 /* Log entries in the order (B, 1010), (A, 1000), (C, 1020): as of 1009 it was A, whatever the order. */
 static void a_snapshot_log_out_of_order(void **state)
 {
@@ -379,6 +439,9 @@ int main(void)
         TEST(fast_forward),
         TEST(picking_appends),
         TEST(picking_replacements),
+        TEST(picking_what_has_changed),
+        TEST(picking_the_first_snapshot),
+        TEST(a_rollback_is_logged_as_of_now),
         TEST(lost_races_are_decided_anew),
         TEST(a_snapshot_log_out_of_order),
     };
