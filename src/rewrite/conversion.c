@@ -401,23 +401,60 @@ struct firn_value firn_leaf_value(const struct firn_parquet_node *leaf, const st
     return value;
 }
 
+/* A single value in the form that vectors have, made of its bytes in a statistic. */
+struct single {
+    union {
+        uint64_t word;
+        uint32_t half;
+        uint8_t byte;
+        struct firn_slice slice;
+    } room;
+    union firn_values values;
+};
+
+static firn_status load_single(struct firn_op *op, const struct firn_parquet_node *leaf, struct firn_bytes plain,
+                               struct single *out)
+{
+    size_t width = leaf->type == FIRN_PARQUET_BYTE_ARRAY ? plain.len : firn_value_width(leaf->type, leaf->type_length);
+    if (plain.len != width || plain.len > UINT32_MAX)
+        return firn_fail(op, FIRN_CORRUPT, "a bound of %zu bytes where %zu are needed", plain.len, width);
+    out->values.any = &out->room;
+    if (leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        out->room.slice = (struct firn_slice){ plain.data, (uint32_t)plain.len };
+    else if (leaf->type == FIRN_PARQUET_FIXED || leaf->type == FIRN_PARQUET_INT96)
+        out->values.any = (void *)(uintptr_t)plain.data; /* only read */
+    else if (width == 8)
+        out->room.word = firn_load_le64(plain.data);
+    else if (width == 4)
+        out->room.half = firn_load_le32(plain.data);
+    else
+        out->room.byte = plain.data[0];
+    return FIRN_OK;
+}
+
 firn_status firn_leaf_value_of_plain(struct firn_op *op, const struct firn_parquet_node *leaf,
                                      const struct firn_type *type, struct firn_bytes plain, struct firn_value *out)
 {
-    if (leaf->type == FIRN_PARQUET_BYTE_ARRAY || leaf->type == FIRN_PARQUET_FIXED) {
-        *out = (struct firn_value){ .type = type->id, .bytes = plain };
-        if (type->id == FIRN_TYPE_DECIMAL && !firn_decimal_of_bytes(plain, &out->decimal))
-            return firn_fail(op, FIRN_CORRUPT, "a decimal bound of %zu bytes", plain.len);
-        return FIRN_OK;
-    }
-    size_t width = firn_value_width(leaf->type, 0);
-    if (plain.len != width)
-        return firn_fail(op, FIRN_CORRUPT, "a bound of %zu bytes where %zu are needed", plain.len, width);
-    uint64_t word = width == 8 ? firn_load_le64(plain.data) : width == 4 ? firn_load_le32(plain.data) : plain.data[0];
-    uint32_t half = (uint32_t)word;
-    uint8_t byte = (uint8_t)word;
-    void *native = width == 8 ? (void *)&word : width == 4 ? (void *)&half : (void *)&byte;
-    *out = firn_leaf_value(leaf, type, (union firn_values){ .any = native }, 0);
+    struct single single;
+    firn_int128 decimal;
+    FIRN_TRY(load_single(op, leaf, plain, &single));
+    if (type->id == FIRN_TYPE_DECIMAL && !load_decimal(leaf, single.values, 0, &decimal))
+        return firn_fail(op, FIRN_CORRUPT, "a decimal bound of %zu bytes", plain.len);
+    *out = firn_leaf_value(leaf, type, single.values, 0);
+    return FIRN_OK;
+}
+
+firn_status firn_conversion_of_plain(struct firn_op *op, const struct firn_conversion *conversion,
+                                     const struct firn_type *type, struct firn_bytes plain, struct firn_value *out)
+{
+    if (!conversion->run)
+        return firn_leaf_value_of_plain(op, conversion->to, type, plain, out);
+    struct single single;
+    size_t width = firn_value_width(conversion->to->type, conversion->to->type_length);
+    union firn_values converted = { .any = firn_arena_alloc(op->arena, width) };
+    FIRN_TRY(load_single(op, conversion->from, plain, &single));
+    FIRN_TRY(conversion->run(op, conversion, single.values, 1, converted));
+    *out = firn_leaf_value(conversion->to, type, converted, 0);
     return FIRN_OK;
 }
 

@@ -30,6 +30,11 @@ struct firn_value firn_leaf_value(const struct firn_parquet_node *leaf, const st
 FIRN_CHECKED firn_status firn_leaf_value_of_plain(struct firn_op *op, const struct firn_parquet_node *leaf,
                                                   const struct firn_type *type, struct firn_bytes plain,
                                                   struct firn_value *out);
+/* A value of the output leaf from a statistic of the input leaf, in op->arena or borrowed. CORRUPT as above, and for
+ * what the output type does not hold. */
+FIRN_CHECKED firn_status firn_conversion_of_plain(struct firn_op *op, const struct firn_conversion *conversion,
+                                                  const struct firn_type *type, struct firn_bytes plain,
+                                                  struct firn_value *out);
 /* The other way round: a non-null value as the only entry of a dictionary in op->arena; bytes are borrowed. */
 FIRN_CHECKED firn_status firn_leaf_constant(struct firn_op *op, const struct firn_parquet_node *leaf,
                                             const struct firn_value *value, const struct firn_dictionary **out);

@@ -267,18 +267,6 @@ static firn_status merge_positions(struct firn_op *op, void *context, size_t ind
 
 /* Loading. ------------------------------------------------------------------------------------------------------- */
 
-static firn_status find_ids(struct firn_op *op, const struct firn_metadata *metadata, struct firn_id_sources *out)
-{
-    struct firn_text json = firn_property_text(metadata, "schema.name-mapping.default", FIRN_TEXT(""));
-    out->schemas = firn_metadata_schemas_by_age(op, metadata);
-    out->schema_count = metadata->schema_count;
-    if (json.len == 0)
-        return FIRN_OK;
-    struct firn_name_mapping *mapping = FIRN_NEW(op->arena, struct firn_name_mapping);
-    out->mapping = mapping;
-    return firn_name_mapping_parse(op, json, mapping);
-}
-
 static firn_status apply_kind(struct firn_op *op, struct loading *loading, struct key_kind *kind)
 {
     for (uint32_t i = 0; i < loading->file_count; i++)
@@ -290,7 +278,7 @@ static firn_status apply_kind(struct firn_op *op, struct loading *loading, struc
 static firn_status load(struct firn_op *op, struct loading *loading)
 {
     struct firn_pool *pool = loading->config->pool;
-    FIRN_TRY(find_ids(op, loading->config->metadata, &loading->keys.ids));
+    FIRN_TRY(firn_id_sources_new(op, loading->config->metadata, &loading->keys.ids));
     FIRN_TRY(add_deletes(op, loading));
     FIRN_TRY(firn_pool_run(op, pool, loading->positions.count, 0, read_positions, loading));
     FIRN_TRY(firn_pool_run(op, pool, loading->file_count, 0, merge_positions, loading));

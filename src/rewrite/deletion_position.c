@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 #include "format/avro/container.h"
 #include "format/puffin/deletion_vector.h"
-#include "rewrite/file_rows.h"
 #include "table/delete_index.h"
 #include "table/parquet_footer.h"
 
@@ -92,8 +91,8 @@ static firn_status add_batch(struct firn_op *op, void *context, const struct fir
     return FIRN_OK;
 }
 
-static firn_status read_rows(struct firn_op *op, const struct firn_position_source *source,
-                             const struct firn_data_file *file, struct collecting *collecting)
+firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata, struct firn_store *store,
+                                    const struct firn_data_file *file, firn_file_rows_visit *visit, void *context)
 {
     struct firn_text path_names[] = { FIRN_TEXT_INIT("file_path") };
     struct firn_text position_names[] = { FIRN_TEXT_INIT("pos") };
@@ -111,14 +110,14 @@ static firn_status read_rows(struct firn_op *op, const struct firn_position_sour
     FIRN_TRY(firn_output_schema_new(op, &schema, false, &columns));
     struct firn_id_sources ids = { .mapping = &mapping };
     struct firn_file_rows_config config = {
-        .metadata = source->metadata,
-        .store = source->store,
+        .metadata = metadata,
+        .store = store,
         .schema = &columns,
         .ids = &ids,
         .file = file,
         .complete = true,
     };
-    return firn_file_rows_read(op, &config, add_batch, collecting);
+    return firn_file_rows_read(op, &config, visit, context);
 }
 
 static firn_status charge(struct firn_op *op, const struct firn_map *sets)
@@ -132,7 +131,7 @@ firn_status firn_position_deletes_read(struct firn_op *op, const struct firn_pos
                                        const struct firn_data_file *file, struct firn_map *out)
 {
     struct collecting collecting = { .names = source->names, .out = out };
-    FIRN_TRY(read_rows(op, source, file, &collecting));
+    FIRN_TRY(firn_position_rows_read(op, source->metadata, source->store, file, add_batch, &collecting));
     return charge(op, out);
 }
 

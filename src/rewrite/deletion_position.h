@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "format/puffin/positions.h"
+#include "rewrite/file_rows.h"
 #include "store/store.h"
 #include "table/manifest.h"
 
@@ -30,6 +31,11 @@ struct firn_position_source {
  * those without a path mean nothing. UNSUPPORTED for other formats. */
 FIRN_CHECKED firn_status firn_position_deletes_read(struct firn_op *op, const struct firn_position_source *source,
                                                     const struct firn_data_file *file, struct firn_map *out);
+/* Visits all rows of a position delete file, Parquet or Avro: its paths, then its positions. CORRUPT when it lacks one
+ * of the columns. */
+FIRN_CHECKED firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata,
+                                                 struct firn_store *store, const struct firn_data_file *file,
+                                                 firn_file_rows_visit *visit, void *context);
 /* Adds what such a map holds for one data file to its set. */
 FIRN_CHECKED firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_delete_names *names,
                                                      const struct firn_map *sets, struct firn_text location,

@@ -52,18 +52,6 @@ static void share_memory(struct firn_group_run *run)
     run->row_group_bytes = FIRN_MAX(FIRN_MIN(run->options.row_group_bytes, fit), 1);
 }
 
-static firn_status find_mapping(struct firn_op *op, struct firn_group_run *run)
-{
-    struct firn_text json =
-        firn_property_text(run->context->metadata, "schema.name-mapping.default", (struct firn_text){ 0 });
-    if (json.len == 0)
-        return FIRN_OK;
-    struct firn_name_mapping *mapping = FIRN_NEW(op->arena, struct firn_name_mapping);
-    FIRN_TRY(firn_name_mapping_parse(op, json, mapping));
-    run->ids.mapping = mapping;
-    return FIRN_OK;
-}
-
 static firn_status find_spec(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_metadata *metadata = run->context->metadata;
@@ -88,9 +76,7 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
     FIRN_TRY(firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &run->schema, &run->options));
     FIRN_TRY(firn_metrics_config_new(op, metadata, schema, order, &run->metrics));
     run->file_ending = FIRN_TEXT(".parquet");
-    run->ids.schemas = firn_metadata_schemas_by_age(op, metadata);
-    run->ids.schema_count = metadata->schema_count;
-    FIRN_TRY(find_mapping(op, run));
+    FIRN_TRY(firn_id_sources_new(op, metadata, &run->ids));
     FIRN_TRY(find_spec(op, run));
     share_memory(run);
     run->input_rows = FIRN_NEW_ARRAY(op->arena, struct firn_input_rows, run->group->input_count);

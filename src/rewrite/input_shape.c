@@ -3,6 +3,20 @@
 
 #include <stdlib.h>
 
+firn_status firn_id_sources_new(struct firn_op *op, const struct firn_metadata *metadata, struct firn_id_sources *out)
+{
+    struct firn_text json = firn_property_text(metadata, "schema.name-mapping.default", FIRN_TEXT(""));
+    *out = (struct firn_id_sources){
+        .schemas = firn_metadata_schemas_by_age(op, metadata),
+        .schema_count = metadata->schema_count,
+    };
+    if (json.len == 0)
+        return FIRN_OK;
+    struct firn_name_mapping *mapping = FIRN_NEW(op->arena, struct firn_name_mapping);
+    out->mapping = mapping;
+    return firn_name_mapping_parse(op, json, mapping);
+}
+
 /* Recursion here is as deep as the schema tree, which firn_parquet_schema_finish limits. */
 
 static size_t count_ids(const struct firn_parquet_node *node)

@@ -4,6 +4,7 @@
 #define FIRN_REWRITE_INPUT_SHAPE_H
 
 #include "format/parquet/metadata.h"
+#include "table/metadata.h"
 #include "table/name_mapping.h"
 
 /* What can tell a column's field id where the file does not. */
@@ -12,6 +13,9 @@ struct firn_id_sources {
     const struct firn_schema *const *schemas; /* of the table, the current one first */
     size_t schema_count;
 };
+/* All schemas of a table, and its name mapping if it has one. In op->arena. */
+FIRN_CHECKED firn_status firn_id_sources_new(struct firn_op *op, const struct firn_metadata *metadata,
+                                             struct firn_id_sources *out);
 
 /* Gives the nodes of a file without any field id those of the name mapping, or, without a mapping, 1, 2, 3, ... by
  * position to top-level columns. A file with ids is left alone: there, columns without one are not read. Positions that
