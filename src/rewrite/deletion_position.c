@@ -91,19 +91,28 @@ static firn_status add_batch(struct firn_op *op, void *context, const struct fir
     return FIRN_OK;
 }
 
+static struct firn_name_mapped map_column(struct firn_arena *arena, int32_t id, struct firn_text name)
+{
+    struct firn_text *names = FIRN_NEW(arena, struct firn_text);
+    *names = name;
+    return (struct firn_name_mapped){ .has_id = true, .id = id, .names = names, .name_count = 1 };
+}
+
+struct firn_name_mapping firn_position_deletes_mapping(struct firn_arena *arena)
+{
+    struct firn_name_mapping mapping = { FIRN_NEW_ARRAY(arena, struct firn_name_mapped, 2), 2 };
+    mapping.fields[0] = map_column(arena, FIRN_FIELD_ID_DELETE_FILE_PATH, FIRN_TEXT("file_path"));
+    mapping.fields[1] = map_column(arena, FIRN_FIELD_ID_DELETE_FILE_POS, FIRN_TEXT("pos"));
+    return mapping;
+}
+
 firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata, struct firn_store *store,
                                     const struct firn_data_file *file, firn_file_rows_visit *visit, void *context)
 {
-    struct firn_text path_names[] = { FIRN_TEXT_INIT("file_path") };
-    struct firn_text position_names[] = { FIRN_TEXT_INIT("pos") };
-    struct firn_name_mapped mapped[] = {
-        { .has_id = true, .id = FIRN_FIELD_ID_DELETE_FILE_PATH, .names = path_names, .name_count = 1 },
-        { .has_id = true, .id = FIRN_FIELD_ID_DELETE_FILE_POS, .names = position_names, .name_count = 1 },
-    };
-    struct firn_name_mapping mapping = { mapped, FIRN_COUNT_OF(mapped) };
+    struct firn_name_mapping mapping = firn_position_deletes_mapping(op->arena);
     struct firn_field fields[] = {
-        { FIRN_FIELD_ID_DELETE_FILE_PATH, .name = path_names[0], .type = { .id = FIRN_TYPE_STRING } },
-        { FIRN_FIELD_ID_DELETE_FILE_POS, .name = position_names[0], .type = { .id = FIRN_TYPE_LONG } },
+        { FIRN_FIELD_ID_DELETE_FILE_PATH, .name = FIRN_TEXT("file_path"), .type = { .id = FIRN_TYPE_STRING } },
+        { FIRN_FIELD_ID_DELETE_FILE_POS, .name = FIRN_TEXT("pos"), .type = { .id = FIRN_TYPE_LONG } },
     };
     struct firn_schema schema = { .root = { .id = FIRN_TYPE_STRUCT, .field_count = 2, .fields = fields } };
     struct firn_output_schema columns;
@@ -200,28 +209,32 @@ firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_stor
     return status;
 }
 
-static firn_status read_blob(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,
+/* The size is the manifest's word: it is held against the file before memory is taken for it. */
+static firn_status read_blob(struct firn_op *op, struct firn_object *object, const struct firn_data_file *file,
                              struct firn_buffer *blob)
 {
-    struct firn_object *object;
+    uint64_t size = firn_object_size(object), offset = (uint64_t)file->content_offset;
+    if (offset > size || (uint64_t)file->content_bytes > size - offset)
+        return firn_fail(op, FIRN_CORRUPT,
+                         "the vector is said to lie in %" PRId64 " bytes from %" PRId64 " on, the file has %" PRIu64,
+                         file->content_bytes, file->content_offset, size);
     FIRN_TRY(firn_buffer_resize(op, blob, (size_t)file->content_bytes));
-    FIRN_TRY(firn_object_open(op, store, file->path, &object));
-    firn_status status =
-        firn_object_read(op, object, (uint64_t)file->content_offset, (size_t)file->content_bytes, blob->data);
-    firn_object_close(object);
-    return status;
+    return firn_object_read(op, object, offset, (size_t)file->content_bytes, blob->data);
 }
 
 firn_status firn_deletion_vector_read(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,
                                       struct firn_positions **out)
 {
     struct firn_buffer blob = { 0 };
+    struct firn_object *object;
     if (file->content_offset < 0 || file->content_bytes <= 0 ||
         file->content_bytes > (int64_t)FIRN_PUFFIN_BLOB_BYTES_MAX)
         return firn_fail(op, FIRN_CORRUPT,
                          "its manifest entry gives no place for the vector: offset %" PRId64 ", %" PRId64 " bytes",
                          file->content_offset, file->content_bytes);
-    firn_status status = read_blob(op, store, file, &blob);
+    FIRN_TRY(firn_object_open(op, store, file->path, &object));
+    firn_status status = read_blob(op, object, file, &blob);
+    firn_object_close(object);
     if (status == FIRN_OK)
         status = firn_deletion_vector_decode(op, firn_buffer_bytes(&blob), file->record_count, out);
     firn_buffer_done(&blob);

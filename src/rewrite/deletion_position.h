@@ -31,6 +31,8 @@ struct firn_position_source {
  * those without a path mean nothing. UNSUPPORTED for other formats. */
 FIRN_CHECKED firn_status firn_position_deletes_read(struct firn_op *op, const struct firn_position_source *source,
                                                     const struct firn_data_file *file, struct firn_map *out);
+/* The columns of position delete files by name, for those whose writer left out the field ids. In the arena. */
+struct firn_name_mapping firn_position_deletes_mapping(struct firn_arena *arena);
 /* Visits all rows of a position delete file, Parquet or Avro: its paths, then its positions. CORRUPT when it lacks one
  * of the columns. */
 FIRN_CHECKED firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata,

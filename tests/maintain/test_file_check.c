@@ -1,0 +1,118 @@
+/* The check of single files: over every table of the corpus, over sound files, and over files damaged one way at a
+ * time.
+ */
+#include "maintain/corpus_table.h"
+
+#include "maintain/file_check.h"
+#include "table/delete_index.h"
+#include "table/scan.h"
+
+/* What is really wrong in the corpus. */
+#define EDITED  "the data was replaced upstream after the metadata was written"
+#define SCHEMES "paths were given a scheme upstream that metadata lacks, which Java readers take for other files"
+static const struct exception {
+    const char *table, *code, *reason;
+} exceptions[] = {
+    { "duckdb_moved_object_storage", "file-length", EDITED },
+    { "duckdb_moved_object_storage", "upper-bound", EDITED },
+    { "duckdb_moved_object_storage", "lower-bound", EDITED },
+    { "duckdb_moved_object_storage", "null-count", EDITED },
+    { "duckdb_moved_object_storage", "delete-path", EDITED },
+    { "duckdb_moved_object_storage", "delete-order", EDITED },
+    { "duckdb_name_mapping", "file-length", EDITED },
+    { "duckdb_part_bigint", "file-length", EDITED },
+    { "duckdb_part_bool", "file-length", EDITED },
+    { "duckdb_part_decimal_16_11", "file-length", EDITED },
+    { "duckdb_part_decimal_36_23", "file-length", EDITED },
+    { "duckdb_part_decimal_3_2", "file-length", EDITED },
+    { "duckdb_part_decimal_8_4", "file-length", EDITED },
+    { "duckdb_part_double", "file-length", EDITED },
+    { "duckdb_part_fixed", "file-length", EDITED },
+    { "duckdb_part_float", "file-length", EDITED },
+    { "duckdb_part_timestamp", "file-length", EDITED },
+    { "duckdb_v3_bare_dv", "puffin-blob", "a vector without a Puffin file around it" },
+    { "impala_dangling_delete", "upper-bound", SCHEMES },
+    { "impala_eq_and_pos", "upper-bound", SCHEMES },
+    { "impala_eq_delete_bogus", "equality-ids", "position deletes that are called equality deletes" },
+    { "impala_pos_delete_multiblock", "upper-bound", SCHEMES },
+    { "impala_pos_delete_null_records", "delete-path", "rows without a path" },
+    { "impala_pos_delete_partitioned", "upper-bound", SCHEMES },
+    { "impala_pos_delete_some_files", "upper-bound", SCHEMES },
+    { "impala_pos_delete_spark", "file-length", EDITED },
+    { "impala_pos_delete_spark", "upper-bound", SCHEMES },
+};
+
+static bool is_exempt(const char *table, const char *code)
+{
+    for (size_t i = 0; i < FIRN_COUNT_OF(exceptions); i++)
+        if (strcmp(exceptions[i].table, table) == 0 && strcmp(exceptions[i].code, code) == 0)
+            return true;
+    return false;
+}
+
+static bool has_code(const struct firn_findings *found, const char *code)
+{
+    for (size_t i = 0; i < found->counts.count; i++)
+        if (strcmp(found->counts.items[i].code, code) == 0)
+            return true;
+    return false;
+}
+
+static void check_exceptions(const char *name, const struct firn_findings *found)
+{
+    for (size_t i = 0; i < found->items.count; i++) {
+        const struct firn_finding *item = &found->items.items[i];
+        CHECK(item->severity == FIRN_SEVERITY_NOTICE || is_exempt(name, item->code), "%s: %s %.*s: %.*s", name,
+              item->code, FIRN_FMT(item->location), FIRN_FMT(item->text));
+    }
+    for (size_t i = 0; i < FIRN_COUNT_OF(exceptions); i++)
+        CHECK(strcmp(exceptions[i].table, name) != 0 || has_code(found, exceptions[i].code), "%s: no %s", name,
+              exceptions[i].code);
+}
+
+static void check_table(struct firn_op *op, struct corpus_table *opened, bool deep, struct firn_findings *found)
+{
+    const struct firn_metadata *metadata = opened->table.metadata;
+    const struct firn_snapshot *snapshot = firn_metadata_current(metadata);
+    struct firn_manifest_list list = { 0 };
+    if (snapshot)
+        CHECK_OK(op, firn_snapshot_manifests(op, opened->store, metadata, snapshot, &list));
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct firn_manifest manifest;
+        CHECK_OK(op, firn_manifest_read(op, opened->store, metadata, &list.manifests[i],
+                                        (struct firn_manifest_read_options){ .skip_deleted = true }, &manifest));
+        for (uint32_t k = 0; k < manifest.count; k++) {
+            struct firn_file_check what = { opened->store, metadata, &manifest.entries[k], deep, NULL };
+            CHECK_OK(op, firn_file_check(op, &what, found));
+        }
+    }
+}
+
+/* Shallow and deep: the shallow check finds nothing that the deep one does not. */
+static void the_corpus_is_as_known(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    const char *name;
+    json_t *expected;
+    CORPUS_OR_SKIP(root);
+    json_t *tables = corpus_expected(op, root, "iceberg");
+    json_object_foreach(tables, name, expected)
+    {
+        struct corpus_table opened = corpus_table_open(op, root, name, expected);
+        struct firn_findings found;
+        firn_findings_init(&found, op->arena);
+        check_table(op, &opened, false, &found);
+        check_table(op, &opened, true, &found);
+        check_exceptions(name, &found);
+        corpus_table_close(&opened);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_corpus_is_as_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
