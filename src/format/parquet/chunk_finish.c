@@ -6,15 +6,41 @@
 
 enum { STATISTICS_BYTES_MAX = 4096 }; /* both bounds of a chunk together, as parquet-java limits them */
 
+/* What is not known of one page is told of none. */
+static bool knows_unencoded_bytes(const struct firn_chunk_writer *writer)
+{
+    for (size_t i = 0; i < writer->records.count; i++)
+        if (writer->records.items[i].unencoded_bytes < 0)
+            return false;
+    return writer->leaf->type == FIRN_PARQUET_BYTE_ARRAY;
+}
+
+/* Counts a histogram of repetition levels has; 0: there is none, or not of every page. */
+static uint32_t rep_histogram_count(const struct firn_chunk_writer *writer)
+{
+    for (size_t i = 0; i < writer->records.count; i++)
+        if (!writer->records.items[i].rep_histogram)
+            return 0;
+    return firn_rep_histogram_count(writer->leaf);
+}
+
+static uint32_t def_histogram_count(const struct firn_chunk_writer *writer)
+{
+    for (size_t i = 0; i < writer->records.count; i++)
+        if (!writer->records.items[i].def_histogram)
+            return 0;
+    return firn_def_histogram_count(writer->leaf);
+}
+
 static void describe_offsets(struct firn_chunk_writer *writer, int64_t pages_offset, struct firn_offset_index *out)
 {
     struct firn_arena *arena = &writer->results;
-    bool is_slice = writer->leaf->type == FIRN_PARQUET_BYTE_ARRAY;
+    bool has_unencoded = knows_unencoded_bytes(writer);
     int64_t row = 0;
     *out = (struct firn_offset_index){
         .pages = FIRN_NEW_ARRAY(arena, struct firn_page_location, writer->records.count),
         .page_count = (uint32_t)writer->records.count,
-        .unencoded_bytes = is_slice ? FIRN_NEW_ARRAY(arena, int64_t, writer->records.count) : NULL,
+        .unencoded_bytes = has_unencoded ? FIRN_NEW_ARRAY(arena, int64_t, writer->records.count) : NULL,
     };
     for (size_t i = 0; i < writer->records.count; i++) {
         const struct firn_page_record *record = &writer->records.items[i];
@@ -23,7 +49,7 @@ static void describe_offsets(struct firn_chunk_writer *writer, int64_t pages_off
             .compressed_bytes = (int32_t)record->sizes.compressed_bytes,
             .first_row_index = row,
         };
-        if (is_slice)
+        if (has_unencoded)
             out->unencoded_bytes[i] = record->unencoded_bytes;
         row += record->row_count;
     }
@@ -88,8 +114,8 @@ static void describe_bounds(struct firn_chunk_writer *writer, struct firn_column
     size_t count = writer->records.count;
     if (count == 0 || !has_file_bounds(writer))
         return;
-    uint32_t rep_level_count = writer->leaf->rep_max > 0 ? writer->leaf->rep_max + 1u : 0;
-    uint32_t def_level_count = writer->leaf->def_max > 1 ? writer->leaf->def_max + 1u : 0;
+    uint32_t rep_level_count = rep_histogram_count(writer);
+    uint32_t def_level_count = def_histogram_count(writer);
     *out = (struct firn_column_index){
         .page_count = (uint32_t)count,
         .null_pages = FIRN_NEW_ARRAY(arena, bool, count),
@@ -118,6 +144,8 @@ static void describe_metrics(struct firn_chunk_writer *writer, struct firn_chunk
     out->has_bounds = bounds->found && writer->options.statistics;
     if (!out->has_bounds)
         return;
+    out->min_exact = bounds->min_exact;
+    out->max_exact = bounds->max_exact;
     out->min = firn_bytes_copy(&writer->results, firn_buffer_bytes(&bounds->min));
     out->max = firn_bytes_copy(&writer->results, firn_buffer_bytes(&bounds->max));
 }
@@ -135,6 +163,8 @@ static void describe_statistics(struct firn_chunk_writer *writer, const struct f
         return;
     out->min_value = firn_bound_lower(&writer->results, writer->leaf, metrics->min, SIZE_MAX);
     out->max_value = firn_bound_upper(&writer->results, writer->leaf, metrics->max, SIZE_MAX);
+    out->has_min_exact = !metrics->min_exact; /* exact ones need no telling */
+    out->has_max_exact = !metrics->max_exact;
 }
 
 static void add_histogram(int64_t *sum, const int64_t *histogram, uint32_t count)
@@ -145,47 +175,53 @@ static void add_histogram(int64_t *sum, const int64_t *histogram, uint32_t count
 
 static void describe_sizes(struct firn_chunk_writer *writer, struct firn_size_statistics *out)
 {
-    const struct firn_parquet_node *leaf = writer->leaf;
-    if (leaf->rep_max > 0) {
-        out->rep_histogram_count = leaf->rep_max + 1u;
+    out->rep_histogram_count = rep_histogram_count(writer);
+    out->def_histogram_count = def_histogram_count(writer);
+    out->has_unencoded_bytes = knows_unencoded_bytes(writer);
+    if (out->rep_histogram_count)
         out->rep_histogram = FIRN_NEW_ARRAY(&writer->results, int64_t, out->rep_histogram_count);
-    }
-    if (leaf->def_max > 1) {
-        out->def_histogram_count = leaf->def_max + 1u;
+    if (out->def_histogram_count)
         out->def_histogram = FIRN_NEW_ARRAY(&writer->results, int64_t, out->def_histogram_count);
-    }
-    out->has_unencoded_bytes = leaf->type == FIRN_PARQUET_BYTE_ARRAY;
     for (size_t i = 0; i < writer->records.count; i++) {
         const struct firn_page_record *record = &writer->records.items[i];
-        out->unencoded_bytes += record->unencoded_bytes;
+        if (out->has_unencoded_bytes)
+            out->unencoded_bytes += record->unencoded_bytes;
         add_histogram(out->rep_histogram, record->rep_histogram, out->rep_histogram_count);
         add_histogram(out->def_histogram, record->def_histogram, out->def_histogram_count);
     }
 }
 
+/* Counts the pages of each type and encoding, in an order that does not depend on the order of the pages. */
+static void describe_kinds(struct firn_chunk_writer *writer, bool has_dictionary, struct firn_column_chunk *out)
+{
+    int32_t counts[FIRN_PAGE_DATA_V2 + 1][FIRN_ENCODING_COUNT] = { { 0 } };
+    counts[FIRN_PAGE_DICTIONARY][FIRN_ENCODING_PLAIN] = has_dictionary;
+    for (size_t i = 0; i < writer->records.count; i++)
+        counts[writer->records.items[i].type][writer->records.items[i].encoding]++;
+    out->encoding_stats =
+        FIRN_NEW_ARRAY(&writer->results, struct firn_encoding_stats, sizeof counts / sizeof counts[0][0]);
+    static const enum firn_page_type types[] = { FIRN_PAGE_DICTIONARY, FIRN_PAGE_DATA, FIRN_PAGE_DATA_V2 };
+    for (size_t type = 0; type < FIRN_COUNT_OF(types); type++)
+        for (int encoding = 0; encoding < FIRN_ENCODING_COUNT; encoding++)
+            if (counts[types[type]][encoding] > 0)
+                out->encoding_stats[out->encoding_stats_count++] = (struct firn_encoding_stats){
+                    .page_type = types[type],
+                    .encoding = (enum firn_encoding)encoding,
+                    .count = counts[types[type]][encoding],
+                };
+}
+
 /* The pages by kind, and the encodings they and their levels have. */
 static void describe_encodings(struct firn_chunk_writer *writer, bool has_dictionary, struct firn_column_chunk *out)
 {
-    enum { KIND_COUNT = 3 };
-    int32_t data_page_type = writer->options.page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA;
-    struct firn_encoding_stats kinds[KIND_COUNT] = {
-        { FIRN_PAGE_DICTIONARY, FIRN_ENCODING_PLAIN, has_dictionary },
-        { data_page_type, FIRN_ENCODING_RLE_DICTIONARY, 0 },
-        { data_page_type, FIRN_ENCODING_PLAIN, 0 },
-    };
-    for (size_t i = 0; i < writer->records.count; i++)
-        kinds[writer->records.items[i].encoding == FIRN_ENCODING_PLAIN ? 2 : 1].count++;
-    out->encoding_stats = FIRN_NEW_ARRAY(&writer->results, struct firn_encoding_stats, KIND_COUNT);
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (kinds[i].count > 0)
-            out->encoding_stats[out->encoding_stats_count++] = kinds[i];
-
-    out->encodings = FIRN_NEW_ARRAY(&writer->results, enum firn_encoding, 3);
-    if (kinds[0].count + kinds[2].count > 0)
-        out->encodings[out->encoding_count++] = FIRN_ENCODING_PLAIN;
-    out->encodings[out->encoding_count++] = FIRN_ENCODING_RLE;
-    if (kinds[1].count > 0)
-        out->encodings[out->encoding_count++] = FIRN_ENCODING_RLE_DICTIONARY;
+    bool used[FIRN_ENCODING_COUNT] = { [FIRN_ENCODING_RLE] = true }; /* what page headers say of levels, even of none */
+    describe_kinds(writer, has_dictionary, out);
+    for (uint32_t i = 0; i < out->encoding_stats_count; i++)
+        used[out->encoding_stats[i].encoding] = true;
+    out->encodings = FIRN_NEW_ARRAY(&writer->results, enum firn_encoding, FIRN_ENCODING_COUNT);
+    for (int encoding = 0; encoding < FIRN_ENCODING_COUNT; encoding++)
+        if (used[encoding])
+            out->encodings[out->encoding_count++] = (enum firn_encoding)encoding;
 }
 
 static void describe_chunk(struct firn_chunk_writer *writer, struct firn_page_sizes dictionary,

@@ -10,6 +10,7 @@
 #include "format/parquet/levels_decode.h"
 #include "format/parquet/unpack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct firn_chunk_reader {
@@ -20,6 +21,8 @@ struct firn_chunk_reader {
     bool owns_codec_context;
     struct firn_cursor pages;
     uint32_t page_index;
+    bool has_ahead; /* `ahead` was peeked at and is neither decoded nor passed */
+    struct firn_page ahead;
     int64_t row_count; /* of the row group */
     int64_t rows_seen;
     int64_t slots_seen;
@@ -255,17 +258,22 @@ static firn_status check_levels(struct firn_op *op, struct firn_chunk_reader *re
     return FIRN_OK;
 }
 
-/* Keeps count, so that no page decodes more than the chunk announces. */
+/* Keeps count, so that the chunk has no more rows than its row group. */
+static firn_status count_rows(struct firn_op *op, struct firn_chunk_reader *reader, uint32_t row_count)
+{
+    reader->rows_seen += row_count;
+    if (reader->rows_seen > reader->row_count)
+        return firn_fail(op, FIRN_CORRUPT, "column has more than the %" PRId64 " rows of its row group",
+                         reader->row_count);
+    return FIRN_OK;
+}
+
 static firn_status count_page(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_vector *vector)
 {
     bool starts_row = !vector->rep || vector->rep[0] == 0;
     if (!starts_row && reader->rows_seen == 0)
         return firn_fail(op, FIRN_CORRUPT, "first page of the column begins within a row");
-    reader->rows_seen += vector->row_count;
-    if (reader->rows_seen > reader->row_count)
-        return firn_fail(op, FIRN_CORRUPT, "column has more than the %" PRId64 " rows of its row group",
-                         reader->row_count);
-    return FIRN_OK;
+    return count_rows(op, reader, vector->row_count);
 }
 
 static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
@@ -274,9 +282,6 @@ static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reade
     const struct firn_parquet_node *leaf = reader->leaf;
     uint32_t count = (uint32_t)page->header.value_count;
     struct content content;
-    if (count > reader->chunk->value_count - reader->slots_seen)
-        return firn_fail(op, FIRN_CORRUPT, "page has %" PRIu32 " values, the column only %" PRId64 " more", count,
-                         reader->chunk->value_count - reader->slots_seen);
     reader->slots_seen += count;
     FIRN_TRY(page->header.type == FIRN_PAGE_DATA ? open_content_v1(op, reader, page, &content)
                                                  : open_content_v2(op, reader, page, &content));
@@ -295,24 +300,18 @@ static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reade
     return decode_values(op, reader, page->header.encoding, content.values, out);
 }
 
-/* Reads pages until one has data. Bytes behind the last value are padding. */
-static firn_status next_data(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
-                             bool *has_page)
+/* No page may hold more than the chunk announces. */
+static firn_status check_slots(struct firn_op *op, const struct firn_chunk_reader *reader, const struct firn_page *page)
 {
-    *has_page = false;
-    while (!*has_page && reader->slots_seen < reader->chunk->value_count && firn_cursor_left(&reader->pages) > 0) {
-        struct firn_page page;
-        reader->page_index++;
-        FIRN_TRY(firn_page_next(op, &reader->pages, reader->options.crc_check, &page));
-        if (page.header.type == FIRN_PAGE_DICTIONARY) {
-            FIRN_TRY(read_dictionary(op, reader, &page));
-        } else if (page.header.type != FIRN_PAGE_INDEX && page.header.value_count > 0) {
-            FIRN_TRY(read_data(op, reader, &page, out));
-            *has_page = true;
-        }
-    }
-    if (*has_page)
-        return FIRN_OK;
+    int64_t left = reader->chunk->value_count - reader->slots_seen;
+    if (page->header.value_count > left)
+        return firn_fail(op, FIRN_CORRUPT, "page has %" PRId32 " values, the column only %" PRId64 " more",
+                         page->header.value_count, left);
+    return FIRN_OK;
+}
+
+static firn_status check_end(struct firn_op *op, const struct firn_chunk_reader *reader)
+{
     if (reader->slots_seen != reader->chunk->value_count || reader->rows_seen != reader->row_count)
         return firn_fail(op, FIRN_CORRUPT,
                          "pages end after %" PRId64 " values of %" PRId64 " rows, announced are %" PRId64
@@ -321,13 +320,77 @@ static firn_status next_data(struct firn_op *op, struct firn_chunk_reader *reade
     return FIRN_OK;
 }
 
+/* Reads headers until one is of a page with data. Bytes behind the last value are padding. */
+static firn_status look_ahead(struct firn_op *op, struct firn_chunk_reader *reader)
+{
+    while (!reader->has_ahead && reader->slots_seen < reader->chunk->value_count &&
+           firn_cursor_left(&reader->pages) > 0) {
+        struct firn_page *page = &reader->ahead;
+        reader->page_index++;
+        FIRN_TRY(firn_page_next(op, &reader->pages, reader->options.crc_check, page));
+        if (page->header.type == FIRN_PAGE_DICTIONARY)
+            FIRN_TRY(read_dictionary(op, reader, page));
+        else
+            reader->has_ahead = page->header.type != FIRN_PAGE_INDEX && page->header.value_count > 0;
+    }
+    return reader->has_ahead ? check_slots(op, reader, &reader->ahead) : check_end(op, reader);
+}
+
+/* Names the page that a failure is about: the one ahead, or the one that begins at `offset`. */
+static firn_status in_page(struct firn_op *op, firn_status status, const struct firn_chunk_reader *reader,
+                           uint64_t offset)
+{
+    if (status == FIRN_OK)
+        return status;
+    return firn_context(op, status, "column '%.*s', page %" PRIu32 " at byte %" PRIu64 " of its chunk",
+                        FIRN_FMT(reader->leaf->path), reader->page_index, offset);
+}
+
+firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out,
+                                   bool *has_page)
+{
+    uint64_t offset = reader->has_ahead ? reader->ahead.offset : firn_cursor_offset(&reader->pages);
+    FIRN_TRY(in_page(op, look_ahead(op, reader), reader, offset));
+    *has_page = reader->has_ahead;
+    *out = reader->ahead;
+    return FIRN_OK;
+}
+
 firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
                                    bool *has_page)
 {
-    size_t offset = firn_cursor_offset(&reader->pages);
-    firn_status status = next_data(op, reader, out, has_page);
-    if (status == FIRN_OK)
-        return status;
-    return firn_context(op, status, "column '%.*s', page %" PRIu32 " at byte %zu of its chunk",
-                        FIRN_FMT(reader->leaf->path), reader->page_index, offset);
+    struct firn_page page;
+    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
+    if (!*has_page)
+        return FIRN_OK;
+    reader->has_ahead = false;
+    return in_page(op, read_data(op, reader, &page, out), reader, page.offset);
+}
+
+firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader, uint32_t row_count)
+{
+    const struct firn_page *page = &reader->ahead;
+    uint32_t slot_count = (uint32_t)page->header.value_count;
+    assert(reader->has_ahead);
+    reader->has_ahead = false;
+    reader->slots_seen += slot_count;
+    reader->last_def = reader->leaf->def_max; /* an element, as far as is known */
+    firn_status status = FIRN_OK;
+    if (row_count > slot_count || (reader->leaf->rep_max == 0 && row_count < slot_count))
+        status = firn_fail(op, FIRN_CORRUPT, "page of %" PRIu32 " values is said to hold %" PRIu32 " rows", slot_count,
+                           row_count);
+    else
+        status = count_rows(op, reader, row_count);
+    return in_page(op, status, reader, page->offset);
+}
+
+bool firn_chunk_reader_at_last(const struct firn_chunk_reader *reader)
+{
+    int64_t ahead = reader->has_ahead ? reader->ahead.header.value_count : 0;
+    return reader->slots_seen + ahead >= reader->chunk->value_count;
+}
+
+const struct firn_dictionary *firn_chunk_reader_dictionary(const struct firn_chunk_reader *reader)
+{
+    return reader->has_dictionary ? &reader->dictionary : NULL;
 }

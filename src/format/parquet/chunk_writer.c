@@ -8,10 +8,11 @@
 #include "base/math.h"
 #include "format/parquet/plain_write.h"
 #include "format/parquet/rle_write.h"
+#include "format/parquet/unpack.h"
 
 #include <assert.h>
 
-enum { NOT_MAPPED = -1, INDEX_BYTES = sizeof(uint32_t), LENGTH_BYTES = 4, BOUND_BYTES_MAX = 64 };
+enum { NOT_MAPPED = -1, INDEX_BYTES = sizeof(uint32_t), BOUND_BYTES_MAX = 64 };
 
 struct firn_chunk_options firn_chunk_options_default(void)
 {
@@ -71,10 +72,10 @@ void firn_chunk_writer_close(struct firn_chunk_writer *writer)
     firn_bounds_done(&writer->page.bounds);
     struct firn_buffer *buffers[] = { &writer->page.rep,   &writer->page.def,    &writer->page.indices,
                                       &writer->page.plain, &writer->map.indices, &writer->gathered,
-                                      &writer->encoded,    &writer->seen,        &writer->used,
-                                      &writer->bytes };
+                                      &writer->encoded,    &writer->bytes };
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
         firn_buffer_done(buffers[i]);
+    firn_index_scratch_done(&writer->indices);
     firn_arena_done(&writer->results);
     struct firn_arena arena = writer->arena;
     firn_arena_done(&arena);
@@ -96,8 +97,9 @@ uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
                                             &writer->map.indices,
                                             &writer->gathered,
                                             &writer->encoded,
-                                            &writer->seen,
-                                            &writer->used,
+                                            &writer->indices.seen,
+                                            &writer->indices.used,
+                                            &writer->indices.gathered,
                                             &writer->bytes,
                                             &writer->pages.body,
                                             &writer->pages.compressed,
@@ -148,44 +150,23 @@ static firn_status leave_indices(struct firn_op *op, struct firn_chunk_writer *w
     return add_plain_values(op, writer, (union firn_values){ .any = writer->gathered.data }, count);
 }
 
-/* Bounds of a page held as indices: each dictionary value in use is looked at once. */
-static firn_status bound_indices(struct firn_op *op, struct firn_chunk_writer *writer)
+static firn_status gather_own(struct firn_op *op, const void *dictionary, const uint32_t *indices, size_t count,
+                              struct firn_buffer *out)
 {
-    struct firn_page_buffer *page = &writer->page;
-    const uint32_t *indices = page_indices(page);
-    size_t known = writer->seen.len / sizeof(uint32_t), used_count = 0;
-    if (writer->order == FIRN_ORDER_NONE)
-        return FIRN_OK;
-    FIRN_TRY(firn_buffer_resize(op, &writer->seen, writer->dictionary.count * sizeof(uint32_t)));
-    uint32_t *seen = (uint32_t *)(void *)writer->seen.data;
-    for (size_t i = known; i < writer->dictionary.count; i++)
-        seen[i] = 0;
-    FIRN_TRY(firn_buffer_resize(op, &writer->used, page->indices.len));
-    uint32_t *used = (uint32_t *)(void *)writer->used.data;
-    uint32_t stamp = ++writer->seen_stamp;
-    for (size_t i = 0; i < page->value_count; i++) {
-        used[used_count] = indices[i];
-        used_count += seen[indices[i]] != stamp;
-        seen[indices[i]] = stamp;
-    }
-    FIRN_TRY(firn_dictionary_writer_gather(op, &writer->dictionary, used, used_count, &writer->gathered));
-    return firn_bounds_add(op, &page->bounds, writer->order, (union firn_values){ .any = writer->gathered.data },
-                           writer->leaf->type_length, used_count);
+    return firn_dictionary_writer_gather(op, dictionary, indices, count, out);
 }
 
-/* A NaN in the dictionary counts as often as it occurs. */
-static firn_status count_nan_indices(struct firn_op *op, struct firn_chunk_writer *writer)
+static firn_status bound_indices(struct firn_op *op, struct firn_chunk_writer *writer)
 {
-    struct firn_bounds all = { 0 };
-    if (writer->page.bounds.nan_count == 0)
-        return FIRN_OK;
-    FIRN_TRY(firn_dictionary_writer_gather(op, &writer->dictionary, page_indices(&writer->page),
-                                           writer->page.value_count, &writer->gathered));
-    firn_status status = firn_bounds_add(op, &all, writer->order, (union firn_values){ .any = writer->gathered.data },
-                                         writer->leaf->type_length, writer->page.value_count);
-    writer->page.bounds.nan_count = all.nan_count;
-    firn_bounds_done(&all);
-    return status;
+    struct firn_indexed_values values = {
+        .indices = page_indices(&writer->page),
+        .count = writer->page.value_count,
+        .dictionary = &writer->dictionary,
+        .dictionary_count = writer->dictionary.count,
+        .type_length = writer->leaf->type_length,
+        .gather = gather_own,
+    };
+    return firn_bounds_of_indexed(op, &writer->page.bounds, writer->order, &writer->indices, &values);
 }
 
 /* Replaces writer->encoded by the data page form of the page's indices: their width, then the hybrid form. */
@@ -209,40 +190,55 @@ static firn_status settle_indices(struct firn_op *op, struct firn_chunk_writer *
     }
     writer->dictionary_state = FIRN_DICTIONARY_KEPT;
     writer->dictionary_used = firn_dictionary_writer_mark(&writer->dictionary);
-    FIRN_TRY(bound_indices(op, writer));
-    return count_nan_indices(op, writer);
+    return bound_indices(op, writer);
 }
 
-static int64_t *count_levels(struct firn_arena *arena, const uint8_t *levels, uint32_t count, uint8_t level_max)
+/* A copy in the results, or NULL where there is none to keep. */
+static const int64_t *keep_histogram(struct firn_chunk_writer *writer, const int64_t *histogram, uint32_t count)
 {
-    int64_t *histogram = FIRN_NEW_ARRAY(arena, int64_t, (size_t)level_max + 1);
-    for (uint32_t i = 0; i < count; i++)
-        histogram[levels[i]]++;
-    return histogram;
+    if (!histogram || count == 0)
+        return NULL;
+    int64_t *kept = FIRN_NEW_ARRAY(&writer->results, int64_t, count);
+    memcpy(kept, histogram, count * sizeof *kept);
+    return kept;
 }
 
-/* Histograms that nothing else tells: repetition of nested columns, definition past one level. */
-static void record_levels(struct firn_chunk_writer *writer, struct firn_page_record *record)
+static void record_bounds(struct firn_chunk_writer *writer, const struct firn_page_facts *facts,
+                          struct firn_page_record *record)
 {
-    const struct firn_page_buffer *page = &writer->page;
-    if (writer->leaf->rep_max > 0)
-        record->rep_histogram = count_levels(&writer->results, page->rep.data, page->slot_count, writer->leaf->rep_max);
-    if (writer->leaf->def_max > 1)
-        record->def_histogram = count_levels(&writer->results, page->def.data, page->slot_count, writer->leaf->def_max);
-}
-
-static void record_bounds(struct firn_chunk_writer *writer, struct firn_page_record *record)
-{
-    const struct firn_bounds *bounds = &writer->page.bounds;
     struct firn_arena *arena = &writer->results;
-    record->nan_count = bounds->nan_count;
-    record->has_bounds = bounds->found && writer->options.statistics;
+    record->has_bounds = facts->has_bounds && writer->order != FIRN_ORDER_NONE && writer->options.statistics;
     if (!record->has_bounds)
         return;
-    struct firn_bytes min = firn_bound_lower(arena, writer->leaf, firn_buffer_bytes(&bounds->min), BOUND_BYTES_MAX);
-    struct firn_bytes max = firn_bound_upper(arena, writer->leaf, firn_buffer_bytes(&bounds->max), BOUND_BYTES_MAX);
-    record->min = firn_bytes_copy(arena, min);
-    record->max = firn_bytes_copy(arena, max);
+    record->min = firn_bytes_copy(arena, firn_bound_lower(arena, writer->leaf, facts->min, BOUND_BYTES_MAX));
+    record->max = firn_bytes_copy(arena, firn_bound_upper(arena, writer->leaf, facts->max, BOUND_BYTES_MAX));
+}
+
+firn_status firn_chunk_record_page(struct firn_op *op, struct firn_chunk_writer *writer,
+                                   const struct firn_page_form *form, const struct firn_page_facts *facts)
+{
+    struct firn_page_record record = {
+        .offset = form->offset,
+        .type = form->type,
+        .encoding = form->encoding,
+        .sizes = form->sizes,
+        .slot_count = facts->slot_count,
+        .value_count = facts->value_count,
+        .row_count = facts->row_count,
+        .nan_count = facts->nan_count,
+        .unencoded_bytes = facts->unencoded_bytes,
+        .rep_histogram = keep_histogram(writer, facts->rep_histogram, firn_rep_histogram_count(writer->leaf)),
+        .def_histogram = keep_histogram(writer, facts->def_histogram, firn_def_histogram_count(writer->leaf)),
+    };
+    record_bounds(writer, facts, &record);
+    writer->bounds.nan_count += facts->nan_count;
+    if (record.has_bounds)
+        FIRN_TRY(firn_bounds_add_range(
+            op, &writer->bounds, writer->order,
+            &(struct firn_range){
+                .min = facts->min, .max = facts->max, .min_exact = facts->min_exact, .max_exact = facts->max_exact }));
+    FIRN_PUSH(&writer->results, &writer->records, record);
+    return FIRN_OK;
 }
 
 static void clear_page(struct firn_page_buffer *page)
@@ -277,8 +273,37 @@ static firn_status encode_values(struct firn_op *op, struct firn_chunk_writer *w
     return FIRN_OK;
 }
 
-/* Writes the page being filled and begins the next. */
-static firn_status end_page(struct firn_op *op, struct firn_chunk_writer *writer)
+/* The facts of the page being filled; the histograms' memory is the caller's. */
+static struct firn_page_facts page_facts(const struct firn_chunk_writer *writer, int64_t *rep_histogram,
+                                         int64_t *def_histogram)
+{
+    const struct firn_parquet_node *leaf = writer->leaf;
+    const struct firn_page_buffer *page = &writer->page;
+    struct firn_page_facts facts = {
+        .slot_count = page->slot_count,
+        .value_count = page->value_count,
+        .row_count = page->row_count,
+        .has_bounds = page->bounds.found,
+        .min_exact = true,
+        .max_exact = true,
+        .min = firn_buffer_bytes(&page->bounds.min),
+        .max = firn_buffer_bytes(&page->bounds.max),
+        .nan_count = page->bounds.nan_count,
+    };
+    if (leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        facts.unencoded_bytes = (int64_t)(page->plain_bytes - (uint64_t)page->value_count * FIRN_PLAIN_LENGTH_BYTES);
+    if (firn_rep_histogram_count(leaf)) {
+        firn_count_levels(page->rep.data, page->slot_count, leaf->rep_max, rep_histogram);
+        facts.rep_histogram = rep_histogram;
+    }
+    if (firn_def_histogram_count(leaf)) {
+        firn_count_levels(page->def.data, page->slot_count, leaf->def_max, def_histogram);
+        facts.def_histogram = def_histogram;
+    }
+    return facts;
+}
+
+firn_status firn_chunk_end_page(struct firn_op *op, struct firn_chunk_writer *writer)
 {
     struct firn_page_buffer *page = &writer->page;
     struct firn_data_page data = {
@@ -290,23 +315,18 @@ static firn_status end_page(struct firn_op *op, struct firn_chunk_writer *writer
         .value_count = page->value_count,
         .row_count = page->row_count,
     };
+    int64_t rep_histogram[UINT8_MAX + 1], def_histogram[UINT8_MAX + 1];
     if (page->slot_count == 0)
         return FIRN_OK;
     FIRN_TRY(encode_values(op, writer, &data));
-    struct firn_page_record record = {
+    struct firn_page_form form = {
         .offset = (int64_t)writer->bytes.len,
+        .type = writer->options.page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA,
         .encoding = data.encoding,
-        .slot_count = page->slot_count,
-        .value_count = page->value_count,
-        .row_count = page->row_count,
     };
-    if (writer->leaf->type == FIRN_PARQUET_BYTE_ARRAY)
-        record.unencoded_bytes = (int64_t)(page->plain_bytes - (uint64_t)page->value_count * LENGTH_BYTES);
-    FIRN_TRY(firn_page_writer_put_data(op, &writer->pages, &data, &writer->bytes, &record.sizes));
-    FIRN_TRY(firn_bounds_merge(op, &writer->bounds, writer->order, &page->bounds));
-    record_levels(writer, &record);
-    record_bounds(writer, &record);
-    FIRN_PUSH(&writer->results, &writer->records, record);
+    FIRN_TRY(firn_page_writer_put_data(op, &writer->pages, &data, &writer->bytes, &form.sizes));
+    struct firn_page_facts facts = page_facts(writer, rep_histogram, def_histogram);
+    FIRN_TRY(firn_chunk_record_page(op, writer, &form, &facts));
     clear_page(page);
     return FIRN_OK;
 }
@@ -373,7 +393,7 @@ static firn_status add_indices(struct firn_op *op, struct firn_chunk_writer *wri
 static firn_status leave_dictionary(struct firn_op *op, struct firn_chunk_writer *writer, bool at_row)
 {
     if (writer->dictionary_state == FIRN_DICTIONARY_KEPT && at_row)
-        FIRN_TRY(end_page(op, writer));
+        FIRN_TRY(firn_chunk_end_page(op, writer));
     else
         FIRN_TRY(leave_indices(op, writer));
     writer->dictionary_state = FIRN_DICTIONARY_LEFT;
@@ -417,16 +437,6 @@ static firn_status add_levels(struct firn_op *op, const uint8_t *levels, uint8_t
     return FIRN_OK;
 }
 
-static uint64_t plain_bytes(const struct firn_vector *piece)
-{
-    if (!piece->indices || piece->type != FIRN_PARQUET_BYTE_ARRAY)
-        return firn_plain_bytes(piece->type, piece->type_length, piece->values, piece->value_count);
-    uint64_t bytes = (uint64_t)piece->value_count * LENGTH_BYTES;
-    for (uint32_t i = 0; i < piece->value_count; i++)
-        bytes += piece->dictionary->values.slice[piece->indices[i]].len;
-    return bytes;
-}
-
 static firn_status add_piece(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_vector *piece,
                              bool *taken)
 {
@@ -439,7 +449,7 @@ static firn_status add_piece(struct firn_op *op, struct firn_chunk_writer *write
     page->slot_count += piece->slot_count;
     page->value_count += piece->value_count;
     page->row_count += piece->row_count;
-    page->plain_bytes += plain_bytes(piece);
+    page->plain_bytes += firn_vector_plain_bytes(piece);
     return FIRN_OK;
 }
 
@@ -457,6 +467,11 @@ static bool page_full(const struct firn_chunk_writer *writer)
            page_bytes(writer) >= (uint64_t)writer->options.page_bytes_max;
 }
 
+bool firn_chunk_page_small(const struct firn_chunk_writer *writer)
+{
+    return !page_full(writer) && page_bytes(writer) < (uint64_t)writer->options.splice_floor_bytes;
+}
+
 /* How many of the first `count` values the page takes before its bytes are used up; the last one may pass the limit. */
 static uint32_t values_that_fit(const struct firn_chunk_writer *writer, const struct firn_vector *vector,
                                 uint32_t count)
@@ -471,7 +486,7 @@ static uint32_t values_that_fit(const struct firn_chunk_writer *writer, const st
     const struct firn_slice *slices = vector->indices ? vector->dictionary->values.slice : vector->values.slice;
     uint32_t fitting = 0;
     for (uint64_t bytes = 0; fitting < count && bytes < left; fitting++)
-        bytes += LENGTH_BYTES + slices[vector->indices ? vector->indices[fitting] : fitting].len;
+        bytes += FIRN_PLAIN_LENGTH_BYTES + slices[vector->indices ? vector->indices[fitting] : fitting].len;
     return fitting;
 }
 
@@ -511,8 +526,8 @@ static void cut_nested(const struct firn_chunk_writer *writer, uint32_t rows_lef
     piece->value_count = values;
 }
 
-/* The beginning of a vector that goes to the page being filled: at least one slot. */
-static struct firn_vector cut_piece(const struct firn_chunk_writer *writer, const struct firn_vector *vector)
+/* The beginning of a vector that fits the page being filled: at least one slot. */
+static struct firn_vector fitting_piece(const struct firn_chunk_writer *writer, const struct firn_vector *vector)
 {
     struct firn_vector piece = *vector;
     uint32_t rows_max = (uint32_t)writer->options.page_rows_max;
@@ -542,6 +557,26 @@ static struct firn_vector skip_piece(const struct firn_vector *vector, const str
     return rest;
 }
 
+/* Whether a vector's values would make a page below the floor. */
+static bool is_small(const struct firn_chunk_writer *writer, const struct firn_vector *vector)
+{
+    uint64_t bytes = writer->dictionary_state == FIRN_DICTIONARY_KEPT ? (uint64_t)vector->value_count * INDEX_BYTES
+                                                                      : firn_vector_plain_bytes(vector);
+    return bytes < (uint64_t)writer->options.splice_floor_bytes &&
+           vector->row_count < (uint32_t)writer->options.page_rows_max;
+}
+
+/* The beginning of a vector that goes to the page being filled. A small rest goes with it: left alone, it would keep
+ * the page that comes next from being spliced. */
+static struct firn_vector cut_piece(const struct firn_chunk_writer *writer, const struct firn_vector *vector)
+{
+    struct firn_vector piece = fitting_piece(writer, vector);
+    if (writer->options.splice_floor_bytes == 0 || piece.slot_count == vector->slot_count)
+        return piece;
+    struct firn_vector rest = skip_piece(vector, &piece);
+    return is_small(writer, &rest) ? *vector : piece;
+}
+
 firn_status firn_chunk_writer_append(struct firn_op *op, struct firn_chunk_writer *writer,
                                      const struct firn_vector *vector)
 {
@@ -552,7 +587,7 @@ firn_status firn_chunk_writer_append(struct firn_op *op, struct firn_chunk_write
     FIRN_TRY(prepare_map(op, writer, vector));
     for (struct firn_vector rest = *vector; rest.slot_count > 0;) {
         if (at_row(&rest) && page_full(writer))
-            FIRN_TRY(end_page(op, writer));
+            FIRN_TRY(firn_chunk_end_page(op, writer));
         struct firn_vector piece = cut_piece(writer, &rest);
         bool taken;
         FIRN_TRY(add_piece(op, writer, &piece, &taken));
@@ -591,7 +626,7 @@ firn_status firn_chunk_writer_finish(struct firn_op *op, struct firn_chunk_write
 {
     struct firn_page_sizes dictionary;
     *out = (struct firn_encoded_chunk){ 0 };
-    FIRN_TRY(end_page(op, writer));
+    FIRN_TRY(firn_chunk_end_page(op, writer));
     FIRN_TRY(join_pages(op, writer, &out->bytes, &dictionary));
     firn_chunk_describe(writer, dictionary, out);
     out->arena = writer->results;

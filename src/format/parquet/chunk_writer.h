@@ -1,9 +1,10 @@
-/* The inside of a chunk writer: chunk_writer.c fills pages, chunk_finish.c describes what was written. */
+/* The inside of a chunk writer: chunk_writer.c fills pages, chunk_splice.c takes finished ones over, chunk_finish.c
+ * describes what was written. */
 #ifndef FIRN_FORMAT_PARQUET_CHUNK_WRITER_H
 #define FIRN_FORMAT_PARQUET_CHUNK_WRITER_H
 
 #include "format/parquet/dictionary_write.h"
-#include "format/parquet/order.h"
+#include "format/parquet/page_facts.h"
 #include "format/parquet/page_write.h"
 #include "format/parquet/writer.h"
 
@@ -11,13 +12,14 @@
 struct firn_page_record {
     int64_t offset; /* from the first data page */
     struct firn_page_sizes sizes;
+    enum firn_page_type type; /* DATA or DATA_V2 */
     enum firn_encoding encoding;
     uint32_t slot_count, value_count, row_count;
     int64_t nan_count;
-    int64_t unencoded_bytes; /* BYTE_ARRAY */
+    int64_t unencoded_bytes; /* BYTE_ARRAY; -1: not known */
     bool has_bounds;
-    struct firn_bytes min, max; /* as the column index holds them */
-    int64_t *rep_histogram, *def_histogram;
+    struct firn_bytes min, max;                   /* as the column index holds them */
+    const int64_t *rep_histogram, *def_histogram; /* of levels that have one; NULL: not known */
 };
 
 /* The page being filled. Values are held as indices while the dictionary is in use, else in PLAIN. */
@@ -43,6 +45,13 @@ struct firn_dictionary_map {
     struct firn_buffer indices;
 };
 
+/* What the last foreign dictionary met is to ours. */
+struct firn_dictionary_match {
+    const struct firn_dictionary *of;
+    uint64_t id;
+    bool same; /* its values are ours at the same indices */
+};
+
 struct firn_chunk_writer {
     struct firn_arena arena; /* holds the writer itself */
     const struct firn_parquet_node *leaf;
@@ -55,13 +64,39 @@ struct firn_chunk_writer {
     struct firn_dictionary_writer dictionary;
     struct firn_dictionary_mark dictionary_used; /* as far as written pages use it */
     struct firn_dictionary_map map;
-    struct firn_buffer gathered, encoded, seen, used; /* scratch */
-    uint32_t seen_stamp;
+    struct firn_dictionary_match match;
+    struct firn_buffer gathered, encoded; /* scratch */
+    struct firn_index_scratch indices;
     struct firn_buffer bytes; /* data pages written */
     struct firn_bounds bounds;
     struct firn_arena results; /* what the records point to; goes with the finished chunk */
     FIRN_ARRAY(struct firn_page_record) records;
 };
+
+/* Writes the page being filled and begins the next. */
+FIRN_CHECKED firn_status firn_chunk_end_page(struct firn_op *op, struct firn_chunk_writer *writer);
+/* Whether the page being filled is below the floor: it should grow before it is written. */
+bool firn_chunk_page_small(const struct firn_chunk_writer *writer);
+/* Where a page lies and how it is made. */
+struct firn_page_form {
+    int64_t offset;
+    enum firn_page_type type;
+    enum firn_encoding encoding;
+    struct firn_page_sizes sizes;
+};
+/* Notes a page that was written. */
+FIRN_CHECKED firn_status firn_chunk_record_page(struct firn_op *op, struct firn_chunk_writer *writer,
+                                                const struct firn_page_form *form, const struct firn_page_facts *facts);
+/* The levels that have histograms, which nothing else tells: repetition of nested columns, definition past one level.
+ * Counts a level, 0: no histogram. */
+static inline uint32_t firn_rep_histogram_count(const struct firn_parquet_node *leaf)
+{
+    return leaf->rep_max > 0 ? leaf->rep_max + 1u : 0;
+}
+static inline uint32_t firn_def_histogram_count(const struct firn_parquet_node *leaf)
+{
+    return leaf->def_max > 1 ? leaf->def_max + 1u : 0;
+}
 
 /* Fills metadata, indexes and metrics of `out`, whose bytes hold the pages; the dictionary page's sizes are zeros when
  * there is none. Points into writer->results. */

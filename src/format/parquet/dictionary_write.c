@@ -9,7 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { SLOT_BITS_FIRST = 10, LENGTH_BYTES = 4 };
+enum { SLOT_BITS_FIRST = 10 };
 
 /* One value on its way in; inlined with a constant `width` (0: BYTE_ARRAY), so each width has its own loop. */
 struct value {
@@ -42,7 +42,18 @@ static inline __attribute__((always_inline)) bool same(const struct firn_diction
         return memcmp(dictionary->plain.data + (size_t)index * width, value.data, width) == 0;
     const uint8_t *plain = dictionary->plain.data + ((const uint32_t *)(void *)dictionary->starts.data)[index];
     return firn_load_le32(plain) == value.len &&
-           (value.len == 0 || memcmp(plain + LENGTH_BYTES, value.data, value.len) == 0);
+           (value.len == 0 || memcmp(plain + FIRN_PLAIN_LENGTH_BYTES, value.data, value.len) == 0);
+}
+
+/* The value at `index`, which the dictionary holds. */
+static struct value own_value(const struct firn_dictionary_writer *dictionary, uint32_t index)
+{
+    if (dictionary->type != FIRN_PARQUET_BYTE_ARRAY) {
+        size_t width = firn_value_width(dictionary->type, dictionary->type_length);
+        return (struct value){ dictionary->plain.data + (size_t)index * width, width };
+    }
+    const uint8_t *plain = dictionary->plain.data + ((const uint32_t *)(void *)dictionary->starts.data)[index];
+    return (struct value){ plain + FIRN_PLAIN_LENGTH_BYTES, firn_load_le32(plain) };
 }
 
 static uint64_t *slots_of(const struct firn_dictionary_writer *dictionary)
@@ -68,34 +79,58 @@ void firn_dictionary_writer_done(struct firn_dictionary_writer *dictionary)
     firn_buffer_done(&dictionary->slots);
 }
 
+/* Puts an entry into the first free slot from its hash on. */
+static void place(uint64_t *slots, uint32_t bits, uint64_t entry)
+{
+    size_t mask = ((size_t)1 << bits) - 1;
+    size_t at = entry >> (64 - bits);
+    while (slots[at])
+        at = (at + 1) & mask;
+    slots[at] = entry;
+}
+
+static firn_status new_slots(struct firn_op *op, uint32_t bits, struct firn_buffer *out)
+{
+    FIRN_TRY(firn_buffer_resize(op, out, sizeof(uint64_t) << bits));
+    memset(out->data, 0, out->len);
+    return FIRN_OK;
+}
+
 /* Doubles the slots; the upper hash bits that a slot keeps are all that is needed to place it again. */
 static firn_status grow_slots(struct firn_op *op, struct firn_dictionary_writer *dictionary)
 {
-    uint32_t bits = dictionary->slot_bits ? dictionary->slot_bits + 1 : SLOT_BITS_FIRST;
+    uint32_t bits = dictionary->slot_bits + 1;
     struct firn_buffer grown = { 0 };
-    FIRN_TRY(firn_buffer_resize(op, &grown, sizeof(uint64_t) << bits));
-    memset(grown.data, 0, grown.len);
-    uint64_t *slots = (uint64_t *)(void *)grown.data;
-    size_t mask = ((size_t)1 << bits) - 1;
-    for (size_t i = 0; i < dictionary->slots.len / sizeof(uint64_t); i++) {
-        uint64_t entry = slots_of(dictionary)[i];
-        if (entry == 0)
-            continue;
-        size_t at = entry >> (64 - bits);
-        while (slots[at])
-            at = (at + 1) & mask;
-        slots[at] = entry;
-    }
+    FIRN_TRY(new_slots(op, bits, &grown));
+    for (size_t i = 0; i < dictionary->slots.len / sizeof(uint64_t); i++)
+        if (slots_of(dictionary)[i])
+            place((uint64_t *)(void *)grown.data, bits, slots_of(dictionary)[i]);
     firn_buffer_done(&dictionary->slots);
     dictionary->slots = grown;
     dictionary->slot_bits = bits;
     return FIRN_OK;
 }
 
+/* Makes slots where there are none: at the first value, and after a cut. */
+static firn_status make_slots(struct firn_op *op, struct firn_dictionary_writer *dictionary)
+{
+    uint32_t bits = SLOT_BITS_FIRST;
+    while ((size_t)dictionary->count * 2 > (size_t)1 << bits)
+        bits++;
+    FIRN_TRY(new_slots(op, bits, &dictionary->slots));
+    dictionary->slot_bits = bits;
+    for (uint32_t i = 0; i < dictionary->count; i++) {
+        struct value value = own_value(dictionary, i);
+        uint32_t hash = hash_of(value, (uint32_t)(dictionary->type == FIRN_PARQUET_BYTE_ARRAY ? 0 : value.len));
+        place(slots_of(dictionary), bits, (uint64_t)hash << 32 | (i + 1));
+    }
+    return FIRN_OK;
+}
+
 static firn_status append_slice(struct firn_op *op, struct firn_dictionary_writer *dictionary, struct value value)
 {
     uint32_t start = (uint32_t)dictionary->plain.len;
-    uint8_t length[LENGTH_BYTES];
+    uint8_t length[FIRN_PLAIN_LENGTH_BYTES];
     firn_store_le32(length, (uint32_t)value.len);
     FIRN_TRY(firn_buffer_append(op, &dictionary->starts, &start, sizeof start));
     FIRN_TRY(firn_buffer_append(op, &dictionary->plain, length, sizeof length));
@@ -107,7 +142,8 @@ static __attribute__((noinline)) firn_status add_new(struct firn_op *op, struct 
                                                      struct value value, uint32_t hash, size_t at)
 {
     bool is_slice = dictionary->type == FIRN_PARQUET_BYTE_ARRAY;
-    dictionary->full = dictionary->plain.len + (is_slice ? LENGTH_BYTES : 0) + value.len > dictionary->plain_bytes_max;
+    dictionary->full =
+        dictionary->plain.len + (is_slice ? FIRN_PLAIN_LENGTH_BYTES : 0) + value.len > dictionary->plain_bytes_max;
     if (dictionary->full)
         return FIRN_OK;
     if (is_slice)
@@ -153,7 +189,7 @@ firn_status firn_dictionary_writer_add(struct firn_op *op, struct firn_dictionar
                                        union firn_values values, size_t count, uint32_t *indices)
 {
     if (dictionary->slot_bits == 0)
-        FIRN_TRY(grow_slots(op, dictionary));
+        FIRN_TRY(make_slots(op, dictionary));
     if (dictionary->type == FIRN_PARQUET_BYTE_ARRAY)
         return add_all(op, dictionary, values, 0, count, indices);
     uint32_t width = (uint32_t)firn_value_width(dictionary->type, dictionary->type_length);
@@ -178,8 +214,55 @@ void firn_dictionary_writer_cut(struct firn_dictionary_writer *dictionary, struc
 {
     dictionary->count = mark.count;
     dictionary->plain.len = mark.plain_len;
+    dictionary->starts.len = FIRN_MIN(dictionary->starts.len, mark.count * sizeof(uint32_t));
+    dictionary->full = false;
     firn_buffer_done(&dictionary->slots);
     dictionary->slot_bits = 0;
+}
+
+/* How many of the values both begin with are the same. */
+static uint32_t common_count(const struct firn_dictionary_writer *dictionary, const struct firn_dictionary *other)
+{
+    uint32_t width =
+        other->type == FIRN_PARQUET_BYTE_ARRAY ? 0 : (uint32_t)firn_value_width(other->type, other->type_length);
+    uint32_t end = FIRN_MIN(dictionary->count, other->count), common = 0;
+    for (; common < end; common++) {
+        struct value a = own_value(dictionary, common), b = value_at(other->values, width, common);
+        if (a.len != b.len || (a.len && memcmp(a.data, b.data, a.len) != 0))
+            break;
+    }
+    return common;
+}
+
+/* Adds the values from `start` on; `unique` is false when one of them is there already. */
+static firn_status add_rest(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                            const struct firn_dictionary *other, uint32_t start, bool *unique)
+{
+    for (uint32_t i = start; i < other->count; i++) {
+        uint32_t index;
+        union firn_values value = firn_values_from(other->values, other->type, other->type_length, i);
+        FIRN_TRY(firn_dictionary_writer_add(op, dictionary, value, 1, &index));
+        *unique = !dictionary->full && index == i;
+        if (!*unique)
+            return FIRN_OK;
+    }
+    *unique = true;
+    return FIRN_OK;
+}
+
+firn_status firn_dictionary_writer_extend(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                                          const struct firn_dictionary *other, bool *same)
+{
+    assert(other->type == dictionary->type && other->type_length == dictionary->type_length);
+    uint32_t common = common_count(dictionary, other);
+    *same = common == other->count;
+    if (*same || common < dictionary->count)
+        return FIRN_OK;
+    struct firn_dictionary_mark mark = firn_dictionary_writer_mark(dictionary);
+    FIRN_TRY(add_rest(op, dictionary, other, common, same));
+    if (!*same)
+        firn_dictionary_writer_cut(dictionary, mark);
+    return FIRN_OK;
 }
 
 firn_status firn_dictionary_writer_print(struct firn_op *op, const struct firn_dictionary_writer *dictionary,
@@ -194,10 +277,9 @@ firn_status firn_dictionary_writer_print(struct firn_op *op, const struct firn_d
 static void gather_slices(const struct firn_dictionary_writer *dictionary, const uint32_t *indices, size_t count,
                           struct firn_slice *out)
 {
-    const uint32_t *starts = (const uint32_t *)(void *)dictionary->starts.data;
     for (size_t i = 0; i < count; i++) {
-        const uint8_t *plain = dictionary->plain.data + starts[indices[i]];
-        out[i] = (struct firn_slice){ .data = plain + LENGTH_BYTES, .len = firn_load_le32(plain) };
+        struct value value = own_value(dictionary, indices[i]);
+        out[i] = (struct firn_slice){ .data = value.data, .len = (uint32_t)value.len };
     }
 }
 

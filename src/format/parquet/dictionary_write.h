@@ -34,8 +34,13 @@ void firn_dictionary_writer_done(struct firn_dictionary_writer *dictionary);
 FIRN_CHECKED firn_status firn_dictionary_writer_add(struct firn_op *op, struct firn_dictionary_writer *dictionary,
                                                     union firn_values values, size_t count, uint32_t *indices);
 struct firn_dictionary_mark firn_dictionary_writer_mark(const struct firn_dictionary_writer *dictionary);
-/* Forgets the values added since. Afterwards nothing more can be added. */
+/* Forgets the values added since, and the memory for finding values until the next one is added. */
 void firn_dictionary_writer_cut(struct firn_dictionary_writer *dictionary, struct firn_dictionary_mark mark);
+/* Makes the values of `other`, of the same type, ours at the same indices, adding those past our last one. `same` is
+ * false, and nothing changed, where that cannot be: another value is there, one would occur twice, or room is lacking.
+ */
+FIRN_CHECKED firn_status firn_dictionary_writer_extend(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                                                       const struct firn_dictionary *other, bool *same);
 /* Appends the body of the dictionary page. */
 FIRN_CHECKED firn_status firn_dictionary_writer_print(struct firn_op *op,
                                                       const struct firn_dictionary_writer *dictionary,

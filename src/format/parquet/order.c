@@ -136,19 +136,38 @@ int firn_order_compare(enum firn_order order, struct firn_bytes a, struct firn_b
     return 0;
 }
 
-/* Takes one value into the bounds. */
-static firn_status widen(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order, struct firn_bytes value)
+/* Takes a lower bound of other values into the bounds; of two equal ones the exact one tells more. */
+static firn_status widen_min(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
+                             struct firn_bytes min, bool exact)
 {
-    bool below = !bounds->found || firn_order_compare(order, value, firn_buffer_bytes(&bounds->min)) < 0;
-    bool above = !bounds->found || firn_order_compare(order, value, firn_buffer_bytes(&bounds->max)) > 0;
-    if (below) {
-        firn_buffer_clear(&bounds->min);
-        FIRN_TRY(firn_buffer_append(op, &bounds->min, value.data, value.len));
-    }
-    if (above) {
-        firn_buffer_clear(&bounds->max);
-        FIRN_TRY(firn_buffer_append(op, &bounds->max, value.data, value.len));
-    }
+    int side = bounds->found ? firn_order_compare(order, min, firn_buffer_bytes(&bounds->min)) : -1;
+    if (side > 0)
+        return FIRN_OK;
+    bounds->min_exact = exact || (side == 0 && bounds->min_exact);
+    if (side == 0)
+        return FIRN_OK;
+    firn_buffer_clear(&bounds->min);
+    return firn_buffer_append(op, &bounds->min, min.data, min.len);
+}
+
+static firn_status widen_max(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
+                             struct firn_bytes max, bool exact)
+{
+    int side = bounds->found ? firn_order_compare(order, max, firn_buffer_bytes(&bounds->max)) : 1;
+    if (side < 0)
+        return FIRN_OK;
+    bounds->max_exact = exact || (side == 0 && bounds->max_exact);
+    if (side == 0)
+        return FIRN_OK;
+    firn_buffer_clear(&bounds->max);
+    return firn_buffer_append(op, &bounds->max, max.data, max.len);
+}
+
+firn_status firn_bounds_add_range(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
+                                  const struct firn_range *range)
+{
+    FIRN_TRY(widen_min(op, bounds, order, range->min, range->min_exact));
+    FIRN_TRY(widen_max(op, bounds, order, range->max, range->max_exact));
     bounds->found = true;
     return FIRN_OK;
 }
@@ -156,8 +175,13 @@ static firn_status widen(struct firn_op *op, struct firn_bounds *bounds, enum fi
 static firn_status widen_both(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
                               struct firn_bytes min, struct firn_bytes max)
 {
-    FIRN_TRY(widen(op, bounds, order, min));
-    return widen(op, bounds, order, max);
+    return firn_bounds_add_range(op, bounds, order,
+                                 &(struct firn_range){ .min = min, .max = max, .min_exact = true, .max_exact = true });
+}
+
+static firn_status widen(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order, struct firn_bytes value)
+{
+    return widen_both(op, bounds, order, value, value);
 }
 
 /* The least and the greatest of `count` > 0 integers; four lanes keep the processor busy. */
@@ -371,7 +395,56 @@ firn_status firn_bounds_merge(struct firn_op *op, struct firn_bounds *bounds, en
     bounds->nan_count += other->nan_count;
     if (!other->found)
         return FIRN_OK;
-    return widen_both(op, bounds, order, firn_buffer_bytes(&other->min), firn_buffer_bytes(&other->max));
+    return firn_bounds_add_range(op, bounds, order,
+                                 &(struct firn_range){ .min = firn_buffer_bytes(&other->min),
+                                                       .max = firn_buffer_bytes(&other->max),
+                                                       .min_exact = other->min_exact,
+                                                       .max_exact = other->max_exact });
+}
+
+/* Bytes of every value in the order; 0: any number. */
+static size_t width_of(enum firn_order order, uint32_t type_length)
+{
+    switch (order) {
+    case FIRN_ORDER_BOOLEAN:
+        return 1;
+    case FIRN_ORDER_INT32:
+    case FIRN_ORDER_UINT32:
+    case FIRN_ORDER_FLOAT:
+        return 4;
+    case FIRN_ORDER_INT64:
+    case FIRN_ORDER_UINT64:
+    case FIRN_ORDER_DOUBLE:
+        return 8;
+    case FIRN_ORDER_FLOAT16:
+        return 2;
+    default:
+        return type_length;
+    }
+}
+
+static bool is_nan(enum firn_order order, struct firn_bytes value)
+{
+    switch (order) {
+    case FIRN_ORDER_FLOAT:
+        return (firn_load_le32(value.data) & INT32_MAX) > UINT32_C(0x7f800000);
+    case FIRN_ORDER_DOUBLE:
+        return (firn_load_le64(value.data) & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    case FIRN_ORDER_FLOAT16:
+        return float16_is_nan(float16_bits(value.data));
+    default:
+        return false;
+    }
+}
+
+bool firn_range_sound(const struct firn_parquet_node *leaf, const struct firn_range *range)
+{
+    enum firn_order order = firn_order_of(leaf);
+    size_t width = width_of(order, leaf->type_length);
+    if (order == FIRN_ORDER_NONE || (width && (range->min.len != width || range->max.len != width)))
+        return false;
+    return !is_nan(order, range->min) && !is_nan(order, range->max) &&
+           firn_order_compare(order, range->min, range->max) <= 0;
 }
 
 void firn_bounds_clear(struct firn_bounds *bounds)

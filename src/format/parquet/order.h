@@ -28,8 +28,9 @@ bool firn_order_has_nan(enum firn_order order);
 
 /* What was seen of some values. Zeros are empty. The buffers are the owner's: firn_bounds_done. */
 struct firn_bounds {
-    bool found;        /* there was a value other than NaN: min and max are set */
-    int64_t nan_count; /* floats */
+    bool found;                /* there was a value other than NaN: min and max are set */
+    bool min_exact, max_exact; /* a value equals the bound; else it only encloses them */
+    int64_t nan_count;         /* floats */
     struct firn_buffer min, max;
 };
 /* Widens the bounds by `count` values of a physical type that fits the order. */
@@ -38,6 +39,16 @@ FIRN_CHECKED firn_status firn_bounds_add(struct firn_op *op, struct firn_bounds 
 /* Widens the bounds by others. */
 FIRN_CHECKED firn_status firn_bounds_merge(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
                                            const struct firn_bounds *other);
+/* Bounds that someone else has found. */
+struct firn_range {
+    struct firn_bytes min, max;
+    bool min_exact, max_exact;
+};
+/* Widens the bounds by those of other values. */
+FIRN_CHECKED firn_status firn_bounds_add_range(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
+                                               const struct firn_range *range);
+/* Whether foreign bytes can be bounds of the leaf's values: of its type's width, in order, and no NaN. */
+bool firn_range_sound(const struct firn_parquet_node *leaf, const struct firn_range *range);
 /* Empties the bounds, keeping memory. */
 void firn_bounds_clear(struct firn_bounds *bounds);
 void firn_bounds_done(struct firn_bounds *bounds);

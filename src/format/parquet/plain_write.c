@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-enum { LENGTH_BYTES = 4 };
-
 union firn_values firn_values_from(union firn_values values, enum firn_parquet_type type, uint32_t type_length,
                                    size_t start)
 {
@@ -17,9 +15,19 @@ uint64_t firn_plain_bytes(enum firn_parquet_type type, uint32_t type_length, uni
 {
     if (type != FIRN_PARQUET_BYTE_ARRAY)
         return (uint64_t)count * firn_value_width(type, type_length);
-    uint64_t bytes = (uint64_t)count * LENGTH_BYTES;
+    uint64_t bytes = (uint64_t)count * FIRN_PLAIN_LENGTH_BYTES;
     for (size_t i = 0; i < count; i++)
         bytes += values.slice[i].len;
+    return bytes;
+}
+
+uint64_t firn_vector_plain_bytes(const struct firn_vector *vector)
+{
+    if (!vector->indices || vector->type != FIRN_PARQUET_BYTE_ARRAY)
+        return firn_plain_bytes(vector->type, vector->type_length, vector->values, vector->value_count);
+    uint64_t bytes = (uint64_t)vector->value_count * FIRN_PLAIN_LENGTH_BYTES;
+    for (uint32_t i = 0; i < vector->value_count; i++)
+        bytes += vector->dictionary->values.slice[vector->indices[i]].len;
     return bytes;
 }
 
@@ -31,8 +39,8 @@ static firn_status encode_slices(struct firn_op *op, union firn_values values, s
         struct firn_slice value = values.slice[i];
         firn_store_le32(at, value.len);
         if (value.len)
-            memcpy(at + LENGTH_BYTES, value.data, value.len);
-        at += LENGTH_BYTES + value.len;
+            memcpy(at + FIRN_PLAIN_LENGTH_BYTES, value.data, value.len);
+        at += FIRN_PLAIN_LENGTH_BYTES + value.len;
     }
     return FIRN_OK;
 }

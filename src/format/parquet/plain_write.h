@@ -10,6 +10,10 @@ union firn_values firn_values_from(union firn_values values, enum firn_parquet_t
                                    size_t start);
 /* Bytes that the values take in PLAIN; BOOLEAN counts a byte a value. */
 uint64_t firn_plain_bytes(enum firn_parquet_type type, uint32_t type_length, union firn_values values, size_t count);
+/* The same for a vector's values, whatever form they have. */
+uint64_t firn_vector_plain_bytes(const struct firn_vector *vector);
+/* Bytes of the lengths that come before the values of a BYTE_ARRAY in PLAIN. */
+#define FIRN_PLAIN_LENGTH_BYTES 4
 /* Appends the values in PLAIN. Not for BOOLEAN, whose pages are packed whole (firn_booleans_pack). */
 FIRN_CHECKED firn_status firn_plain_encode(struct firn_op *op, enum firn_parquet_type type, uint32_t type_length,
                                            union firn_values values, size_t count, struct firn_buffer *out);

@@ -30,6 +30,18 @@ FIRN_CHECKED firn_status firn_chunk_reader_open(struct firn_op *op, const struct
  * with rep > 0. Pages of more than FIRN_PAGE_BYTES_MAX are LIMIT. */
 FIRN_CHECKED firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 struct firn_vector *out, bool *has_page);
+/* The next data page, not decoded: header and body as in the file, its CRC compared if asked for. Reads a dictionary
+ * page that lies before it. firn_chunk_reader_next then decodes that page. */
+FIRN_CHECKED firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                struct firn_page *out, bool *has_page);
+/* Passes over the page that was peeked at, which is not decoded. `row_count` rows begin in it, as the caller knows.
+ * Counts are checked as for decoded pages; whether its levels fit those of the page after it is not. */
+FIRN_CHECKED firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                uint32_t row_count);
+/* Whether no data page comes after the one that was peeked at, or else decoded or passed last. */
+bool firn_chunk_reader_at_last(const struct firn_chunk_reader *reader);
+/* The dictionary, valid until close; NULL: none was read so far. */
+const struct firn_dictionary *firn_chunk_reader_dictionary(const struct firn_chunk_reader *reader);
 void firn_chunk_reader_close(struct firn_chunk_reader *reader);
 
 #define FIRN_PAGE_BYTES_MAX (INT64_C(1) << 30)

@@ -204,6 +204,15 @@ size_t firn_count_u8(const uint8_t *values, size_t count, uint8_t wanted)
     return found;
 }
 
+void firn_count_levels(const uint8_t *levels, size_t count, uint8_t level_max, int64_t *histogram)
+{
+    memset(histogram, 0, ((size_t)level_max + 1) * sizeof *histogram);
+    if (!levels)
+        histogram[level_max] = (int64_t)count;
+    for (size_t i = 0; levels && i < count; i++)
+        histogram[levels[i]]++;
+}
+
 static void join_4(const uint8_t *in, size_t count, uint8_t *out)
 {
     for (size_t i = 0; i < count; i++) {

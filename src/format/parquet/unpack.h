@@ -25,6 +25,8 @@ uint8_t firn_max_u8(const uint8_t *values, size_t count);    /* 0 when there are
 uint32_t firn_max_u32(const uint32_t *values, size_t count); /* 0 when there are none */
 /* How many of `values` are `wanted`. */
 size_t firn_count_u8(const uint8_t *values, size_t count, uint8_t wanted);
+/* Sets histogram[0] to [level_max] to how often each level occurs; NULL levels are all `level_max`. */
+void firn_count_levels(const uint8_t *levels, size_t count, uint8_t level_max, int64_t *histogram);
 
 /* BYTE_STREAM_SPLIT: byte k of value i lies at in[k * count + i]. */
 void firn_join_streams(const uint8_t *in, size_t width, size_t count, uint8_t *out);

@@ -16,6 +16,8 @@ struct firn_chunk_options {
     int32_t page_bytes_max;       /* write.parquet.page-size-bytes: uncompressed, checked per batch */
     int32_t page_rows_max;        /* write.parquet.page-row-limit */
     int32_t dictionary_bytes_max; /* write.parquet.dict-size-bytes: plain size of the dictionary before fall-back */
+    int32_t splice_floor_bytes;   /* uncompressed; a page made here below it grows instead of giving way to a spliced
+                                     one, and takes up a small rest past its limits; 0: none */
     bool dictionary;              /* try one */
     bool page_v2;                 /* write.parquet.page-version v2 */
     bool statistics;              /* chunk statistics and page indexes */
@@ -32,6 +34,7 @@ struct firn_chunk_metrics {
     int64_t nan_count;          /* FLOAT, DOUBLE and FLOAT16; else 0 */
     bool has_bounds;            /* false when there is no value but nulls and NaN, for INT96 and unordered types, and
                                    when statistics are off */
+    bool min_exact, max_exact;  /* false where spliced pages told bounds that only enclose their values */
     struct firn_bytes min, max; /* PLAIN without length prefix; in the type's logical order (unsigned bytes for strings
                                    and binary, signed big-endian for decimals, -0.0 before +0.0 for floats) */
 };
@@ -56,6 +59,18 @@ FIRN_CHECKED firn_status firn_chunk_writer_open(struct firn_op *op, const struct
  * Copies what it needs. Pages break only where a row begins. */
 FIRN_CHECKED firn_status firn_chunk_writer_append(struct firn_op *op, struct firn_chunk_writer *writer,
                                                   const struct firn_vector *vector);
+struct firn_page_facts;
+/* Appends a finished page as it is, between the pages made here. The caller has made sure that codec, physical type and
+ * level maxima are the writer's, and what `facts` say; `dictionary` is that of the page's chunk, NULL when it has none.
+ *
+ * `*taken` is false, and nothing changed, where the writer would rather have the values:
+ * - a dictionary page whose dictionary cannot be the beginning of ours, or ours the beginning of it, value by value;
+ * - a page that may begin or end within a row;
+ * - a page made here that is still below the floor comes before it;
+ * - levels in BIT_PACKED, bounds or counts that are missing or contradict each other, more than FIRN_PAGE_BYTES_MAX. */
+FIRN_CHECKED firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer,
+                                                  const struct firn_page *page, const struct firn_page_facts *facts,
+                                                  const struct firn_dictionary *dictionary, bool *taken);
 /* Bytes that finishing now would give, roughly: encoded pages plus what is buffered. */
 uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer);
 /* Memory that the writer's buffers take: what is counted above, room to grow, and the dictionary's index. */

@@ -1,0 +1,137 @@
+/* Finished pages of other files, taken over as they are. parquet-format, "Data Pages".
+ *
+ * (1) What a page's bytes mean never depends on its facts: those only describe it. A page of indices goes in only where
+ *     the dictionary written has, at every index of the page's own dictionary, the same value.
+ * (2) A refused page leaves everything as it was. */
+#include "format/parquet/chunk_writer.h"
+#include "format/parquet/reader.h"
+
+#include <libdeflate.h>
+
+static bool is_index_encoding(enum firn_encoding encoding)
+{
+    return encoding == FIRN_ENCODING_RLE_DICTIONARY || encoding == FIRN_ENCODING_PLAIN_DICTIONARY;
+}
+
+static bool is_data(const struct firn_page_header *header)
+{
+    return header->type == FIRN_PAGE_DATA || header->type == FIRN_PAGE_DATA_V2;
+}
+
+/* Levels that the column does not have may be called anything. */
+static bool levels_fit(const struct firn_parquet_node *leaf, const struct firn_page_header *header)
+{
+    return (leaf->rep_max == 0 || header->rep_encoding == FIRN_ENCODING_RLE) &&
+           (leaf->def_max == 0 || header->def_encoding == FIRN_ENCODING_RLE);
+}
+
+static bool holds_whole_rows(const struct firn_parquet_node *leaf, const struct firn_page_header *header,
+                             const struct firn_page_facts *facts)
+{
+    return leaf->rep_max == 0 || header->type == FIRN_PAGE_DATA_V2 || (facts->begins_row && facts->ends_row);
+}
+
+static bool counts_agree(const struct firn_parquet_node *leaf, const struct firn_page_header *header,
+                         const struct firn_page_facts *facts)
+{
+    return facts->slot_count == (uint32_t)header->value_count && facts->slot_count > 0 &&
+           facts->value_count <= facts->slot_count && facts->row_count <= facts->slot_count &&
+           (leaf->def_max > 0 || facts->value_count == facts->slot_count) &&
+           (leaf->rep_max > 0 || facts->row_count == facts->slot_count) && facts->nan_count >= 0 &&
+           facts->nan_count <= facts->value_count;
+}
+
+/* Whether there are the bounds that the chunk is to tell. */
+static bool bounds_agree(const struct firn_chunk_writer *writer, const struct firn_page_facts *facts)
+{
+    struct firn_range range = { .min = facts->min, .max = facts->max };
+    if (writer->order == FIRN_ORDER_NONE || !writer->options.statistics || facts->nan_count == facts->value_count)
+        return true;
+    return facts->has_bounds && firn_range_sound(writer->leaf, &range);
+}
+
+static bool is_fit(const struct firn_chunk_writer *writer, const struct firn_page *page,
+                   const struct firn_page_facts *facts)
+{
+    const struct firn_page_header *header = &page->header;
+    return is_data(header) && header->uncompressed_bytes <= FIRN_PAGE_BYTES_MAX &&
+           header->compressed_bytes <= FIRN_PAGE_BYTES_MAX && levels_fit(writer->leaf, header) &&
+           holds_whole_rows(writer->leaf, header, facts) && counts_agree(writer->leaf, header, facts) &&
+           bounds_agree(writer, facts);
+}
+
+/* Whether a dictionary's values are ours at the same indices, or can become so. A page being filled with indices has
+ * not decided yet whether there will be a dictionary. The answer holds as long as ours only grows. */
+static firn_status match_dictionary(struct firn_op *op, struct firn_chunk_writer *writer,
+                                    const struct firn_dictionary *dictionary, bool *same)
+{
+    struct firn_dictionary_match *match = &writer->match;
+    bool undecided = writer->dictionary_state == FIRN_DICTIONARY_TRIED && writer->dictionary.count > 0;
+    *same = false;
+    if (!dictionary || dictionary->count == 0 || undecided || writer->dictionary_state == FIRN_DICTIONARY_LEFT)
+        return FIRN_OK;
+    if (match->of != dictionary || match->id != dictionary->id || dictionary->id == 0) {
+        FIRN_TRY(firn_dictionary_writer_extend(op, &writer->dictionary, dictionary, &match->same));
+        match->of = dictionary;
+        match->id = dictionary->id;
+    }
+    *same = match->same;
+    return FIRN_OK;
+}
+
+/* The header as it is written: encodings by their present names, no statistics, which the page index holds. */
+static struct firn_page_header make_header(const struct firn_page *page, const struct firn_page_facts *facts)
+{
+    struct firn_page_header header = page->header;
+    header.statistics = (struct firn_parquet_statistics){ 0 };
+    header.def_encoding = header.rep_encoding = FIRN_ENCODING_RLE;
+    if (is_index_encoding(header.encoding))
+        header.encoding = FIRN_ENCODING_RLE_DICTIONARY;
+    if (!header.has_crc) {
+        header.has_crc = true;
+        header.crc = libdeflate_crc32(0, page->body.data, page->body.len);
+    }
+    if (header.type == FIRN_PAGE_DATA_V2) {
+        header.null_count = (int32_t)(facts->slot_count - facts->value_count);
+        header.row_count = (int32_t)facts->row_count;
+    }
+    return header;
+}
+
+static firn_status copy_page(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
+                             const struct firn_page_facts *facts)
+{
+    struct firn_page_header header = make_header(page, facts);
+    struct firn_page_form form = {
+        .offset = (int64_t)writer->bytes.len,
+        .type = header.type,
+        .encoding = header.encoding,
+    };
+    FIRN_TRY(firn_page_header_print(op, &header, &writer->bytes));
+    int64_t header_bytes = (int64_t)writer->bytes.len - form.offset;
+    FIRN_TRY(firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len));
+    form.sizes = (struct firn_page_sizes){
+        .uncompressed_bytes = header_bytes + header.uncompressed_bytes,
+        .compressed_bytes = header_bytes + header.compressed_bytes,
+    };
+    return firn_chunk_record_page(op, writer, &form, facts);
+}
+
+firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
+                                     const struct firn_page_facts *facts, const struct firn_dictionary *dictionary,
+                                     bool *taken)
+{
+    bool by_index = is_index_encoding(page->header.encoding);
+    *taken = is_fit(writer, page, facts) && (writer->page.slot_count == 0 || !firn_chunk_page_small(writer));
+    if (*taken && by_index)
+        FIRN_TRY(match_dictionary(op, writer, dictionary, taken));
+    if (!*taken)
+        return FIRN_OK;
+    FIRN_TRY(firn_chunk_end_page(op, writer));
+    FIRN_TRY(copy_page(op, writer, page, facts));
+    if (by_index) {
+        writer->dictionary_state = FIRN_DICTIONARY_KEPT;
+        writer->dictionary_used = firn_dictionary_writer_mark(&writer->dictionary);
+    }
+    return FIRN_OK;
+}
