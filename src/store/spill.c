@@ -111,23 +111,42 @@ static firn_status fail_write(struct firn_op *op, const struct firn_spill *spill
     return hint_folder(op, status);
 }
 
-static firn_status write_block(struct firn_op *op, struct firn_spill_stream *stream)
+firn_status firn_spill_put(struct firn_op *op, struct firn_spill *spill, struct firn_bytes bytes, uint64_t *offset)
 {
-    struct firn_spill *spill = stream->spill;
-    struct place place = { .len = stream->block.len };
-    if (place.len == 0)
-        return FIRN_OK;
-    place.offset = atomic_fetch_add(&spill->end, place.len);
-    FIRN_TRY(firn_buffer_append(op, &stream->places, &place, sizeof place));
-    for (size_t done = 0; done < stream->block.len;) {
-        ssize_t written =
-            pwrite(spill->fd, stream->block.data + done, stream->block.len - done, (off_t)(place.offset + done));
+    *offset = atomic_fetch_add(&spill->end, bytes.len);
+    for (size_t done = 0; done < bytes.len;) {
+        ssize_t written = pwrite(spill->fd, bytes.data + done, bytes.len - done, (off_t)(*offset + done));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return fail_write(op, spill, stream->block.len - done, errno);
+            return fail_write(op, spill, bytes.len - done, errno);
         done += (size_t)written;
     }
+    return FIRN_OK;
+}
+
+firn_status firn_spill_get(struct firn_op *op, const struct firn_spill *spill, uint64_t offset, size_t len,
+                           struct firn_buffer *out)
+{
+    FIRN_TRY(firn_buffer_resize(op, out, len));
+    for (size_t done = 0; done < len;) {
+        ssize_t count = pread(spill->fd, out->data + done, len - done, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return firn_fail_errno(op, count < 0 ? errno : EIO, "cannot read temporary data in '%s'", spill->folder);
+        done += (size_t)count;
+    }
+    return FIRN_OK;
+}
+
+static firn_status write_block(struct firn_op *op, struct firn_spill_stream *stream)
+{
+    struct place place = { .len = stream->block.len };
+    if (place.len == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_spill_put(op, stream->spill, firn_buffer_bytes(&stream->block), &place.offset));
+    FIRN_TRY(firn_buffer_append(op, &stream->places, &place, sizeof place));
     firn_buffer_clear(&stream->block);
     return FIRN_OK;
 }
@@ -177,16 +196,7 @@ firn_status firn_spill_next(struct firn_op *op, struct firn_spill_stream *stream
         return FIRN_OK;
     FIRN_TRY(firn_op_check(op));
     struct place place = next_place(stream);
-    FIRN_TRY(firn_buffer_resize(op, out, (size_t)place.len));
-    for (size_t done = 0; done < out->len;) {
-        ssize_t count = pread(stream->spill->fd, out->data + done, out->len - done, (off_t)(place.offset + done));
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return firn_fail_errno(op, count < 0 ? errno : EIO, "cannot read temporary data in '%s'",
-                                   stream->spill->folder);
-        done += (size_t)count;
-    }
+    FIRN_TRY(firn_spill_get(op, stream->spill, place.offset, (size_t)place.len, out));
     give_back(stream->spill, place);
     return FIRN_OK;
 }

@@ -1,4 +1,4 @@
-/* Temporary data beyond memory: streams of records in one local file without a name.
+/* Temporary data beyond memory: streams of records, and records read in any order, in one local file without a name.
  *
  * The file is unlinked before anything is written, so it goes with the process, however that ends. Streams are written
  * in blocks that never split a record, and read back once, in order; the room of a block is given back when it is read.
@@ -25,6 +25,14 @@ FIRN_CHECKED firn_status firn_spill_open(struct firn_op *op, const struct firn_s
 void firn_spill_close(struct firn_spill *spill);
 /* All bytes ever written. */
 uint64_t firn_spill_bytes(const struct firn_spill *spill);
+
+/* Beside streams: bytes that are read back in any order, any number of times. `*offset` is where they were put; any
+ * part of them can be read. Fails: as firn_spill_append. */
+FIRN_CHECKED firn_status firn_spill_put(struct firn_op *op, struct firn_spill *spill, struct firn_bytes bytes,
+                                        uint64_t *offset);
+/* Replaces `out` by `len` bytes from `offset`. */
+FIRN_CHECKED firn_status firn_spill_get(struct firn_op *op, const struct firn_spill *spill, uint64_t offset, size_t len,
+                                        struct firn_buffer *out);
 
 /* All zeros is a stream that was never begun, which firn_spill_stream_done takes. */
 struct firn_spill_stream {

@@ -106,11 +106,22 @@ static firn_status write_block(struct firn_op *op, struct firn_avro_writer *writ
     return send(op, writer, &writer->block);
 }
 
+static firn_status end_row(struct firn_op *op, struct firn_avro_writer *writer)
+{
+    writer->row_count++;
+    return writer->rows.len >= BLOCK_BYTES_TARGET ? write_block(op, writer) : FIRN_OK;
+}
+
 firn_status firn_avro_writer_add(struct firn_op *op, struct firn_avro_writer *writer, const void *row)
 {
     FIRN_TRY(firn_avro_layout_encode(op, writer->config.layout, row, &writer->rows));
-    writer->row_count++;
-    return writer->rows.len >= BLOCK_BYTES_TARGET ? write_block(op, writer) : FIRN_OK;
+    return end_row(op, writer);
+}
+
+firn_status firn_avro_writer_add_encoded(struct firn_op *op, struct firn_avro_writer *writer, struct firn_bytes row)
+{
+    FIRN_TRY(firn_buffer_append(op, &writer->rows, row.data, row.len));
+    return end_row(op, writer);
 }
 
 uint64_t firn_avro_writer_bytes(const struct firn_avro_writer *writer)

@@ -19,6 +19,9 @@ struct firn_avro_writer;
 FIRN_CHECKED firn_status firn_avro_writer_open(struct firn_op *op, const struct firn_avro_writer_config *config,
                                                struct firn_sink *sink, struct firn_avro_writer **out);
 FIRN_CHECKED firn_status firn_avro_writer_add(struct firn_op *op, struct firn_avro_writer *writer, const void *row);
+/* A row that firn_avro_layout_encode made by the writer's layout. */
+FIRN_CHECKED firn_status firn_avro_writer_add_encoded(struct firn_op *op, struct firn_avro_writer *writer,
+                                                      struct firn_bytes row);
 /* Bytes given to the sink so far. */
 uint64_t firn_avro_writer_bytes(const struct firn_avro_writer *writer);
 /* Writes what is still buffered. */
