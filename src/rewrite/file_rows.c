@@ -33,18 +33,11 @@ struct reading {
     bool counted;
 };
 
-static bool has_bytes(const struct firn_value *value)
-{
-    return !value->is_null &&
-           (value->type == FIRN_TYPE_STRING || value->type == FIRN_TYPE_UUID || value->type == FIRN_TYPE_FIXED ||
-            value->type == FIRN_TYPE_BINARY || value->type == FIRN_TYPE_GEOMETRY || value->type == FIRN_TYPE_GEOGRAPHY);
-}
-
 /* Keeps the bytes of a row's value, unless they are those of the row before. */
 static firn_status keep_bytes(struct firn_op *op, struct reading *reading, struct value_column *column, int64_t row)
 {
     struct firn_bytes bytes = column->values[row].bytes;
-    if (row > 0 && has_bytes(&column->values[row - 1]) && column->values[row - 1].bytes.len == bytes.len &&
+    if (row > 0 && firn_value_has_bytes(&column->values[row - 1]) && column->values[row - 1].bytes.len == bytes.len &&
         (bytes.len == 0 || memcmp(column->bytes.data + reading->starts[row - 1], bytes.data, bytes.len) == 0)) {
         reading->starts[row] = reading->starts[row - 1];
         return FIRN_OK;
@@ -73,7 +66,7 @@ static firn_status take_vector(struct firn_op *op, void *context, const struct f
         *value =
             firn_leaf_value(leaf->node, &leaf->field->type, values, vector->indices ? vector->indices[next] : next);
         next++;
-        if (has_bytes(value))
+        if (firn_value_has_bytes(value))
             FIRN_TRY(keep_bytes(op, reading, out, row + i));
     }
     return FIRN_OK;
@@ -85,7 +78,7 @@ static firn_status pull_column(struct firn_op *op, struct reading *reading, uint
     firn_buffer_clear(&column->bytes);
     FIRN_TRY(firn_column_pull(op, &column->column, &reading->window, rows, take_vector, reading));
     for (int64_t row = 0; row < rows; row++)
-        if (has_bytes(&column->values[row]) && column->values[row].bytes.len > 0)
+        if (firn_value_has_bytes(&column->values[row]) && column->values[row].bytes.len > 0)
             column->values[row].bytes.data = column->bytes.data + reading->starts[row];
     return FIRN_OK;
 }

@@ -132,6 +132,23 @@ FIRN_CHECKED firn_status firn_manifest_writer_open(struct firn_op *op, const str
  * the commit's; EXISTING ones keep theirs. CORRUPT for an entry of the other kind, or with a tuple of another spec. */
 FIRN_CHECKED firn_status firn_manifest_writer_add(struct firn_op *op, struct firn_manifest_writer *writer,
                                                   const struct firn_manifest_entry *entry);
+/* Entries that are encoded where they are read, for writers elsewhere and later. The encoder is for one thread, lives
+ * in the op->arena it was made in, and takes what a writer of the same config takes, with the same failures. */
+struct firn_manifest_encoder;
+FIRN_CHECKED firn_status firn_manifest_encoder_new(struct firn_op *op, const struct firn_manifest_writer_config *config,
+                                                   struct firn_manifest_encoder **out);
+FIRN_CHECKED firn_status firn_manifest_encode(struct firn_op *op, struct firn_manifest_encoder *encoder,
+                                              const struct firn_manifest_entry *entry, struct firn_buffer *out);
+/* What a writer must be told of an encoded entry, for the list's row. */
+struct firn_encoded_entry {
+    struct firn_bytes bytes;
+    enum firn_entry_status status;
+    int64_t sequence_number; /* FIRN_ABSENT: inherits */
+    int64_t record_count;
+    const struct firn_partition *partition;
+};
+FIRN_CHECKED firn_status firn_manifest_writer_add_encoded(struct firn_op *op, struct firn_manifest_writer *writer,
+                                                          const struct firn_encoded_entry *entry);
 /* Bytes given to the sink so far (whole blocks). */
 uint64_t firn_manifest_writer_bytes(const struct firn_manifest_writer *writer);
 /* Ends the file and fills the list row but for `path` (the caller's). min_sequence_number is FIRN_ABSENT when no live

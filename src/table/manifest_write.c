@@ -12,18 +12,23 @@
 
 enum { PROPERTIES_MAX = 6 };
 
-struct firn_manifest_writer {
+struct firn_manifest_encoder {
     const struct firn_partition_spec *spec;
+    const struct firn_avro_layout *layout; /* of rows */
     const struct firn_avro_layout *tuple;
     bool is_deletes;
     int32_t format_version;
     int64_t snapshot_id;
-    struct firn_avro_writer *file;
     struct firn_manifest_row *scratch;
     uint8_t (*decimals)[FIRN_TUPLE_SCRATCH_BYTES]; /* one a partition field */
-    struct firn_partition_summary *summaries;      /* one a partition field */
-    int64_t file_counts[3], row_counts[3];         /* by status */
-    int64_t min_sequence_number;                   /* FIRN_ABSENT */
+};
+
+struct firn_manifest_writer {
+    struct firn_manifest_encoder *encoder;
+    struct firn_avro_writer *file;
+    struct firn_partition_summary *summaries; /* one a partition field */
+    int64_t file_counts[3], row_counts[3];    /* by status */
+    int64_t min_sequence_number;              /* FIRN_ABSENT */
     struct firn_avro_property properties[PROPERTIES_MAX];
 };
 
@@ -56,34 +61,43 @@ static uint32_t fill_properties(struct firn_op *op, const struct firn_manifest_w
     return count;
 }
 
-static firn_status plan_tuple(struct firn_op *op, const struct firn_manifest_writer_config *config,
-                              struct firn_manifest_writer *writer)
+static firn_status plan_row(struct firn_op *op, const struct firn_manifest_writer_config *config,
+                            struct firn_manifest_encoder *encoder)
 {
     struct firn_type *types;
     uint32_t count = config->spec->field_count;
     FIRN_TRY(firn_partition_types(op, config->spec, firn_metadata_schemas_by_age(op, config->metadata),
                                   config->metadata->schema_count, &types));
     struct firn_tuple_place place = { config->spec, types, offsetof(struct firn_manifest_row, tuple) };
-    writer->tuple = firn_tuple_write_layout(op->arena, place);
-    writer->scratch = firn_arena_alloc(op->arena, sizeof *writer->scratch + count * sizeof(struct firn_avro_scalar));
-    writer->scratch->block_bytes = BLOCK_BYTES_V1;
-    writer->decimals = firn_arena_alloc_array(op->arena, count, sizeof *writer->decimals);
-    writer->summaries = FIRN_NEW_ARRAY(op->arena, struct firn_partition_summary, count);
+    encoder->tuple = firn_tuple_write_layout(op->arena, place);
+    encoder->layout =
+        firn_manifest_layout(op->arena, firn_manifest_write_use(encoder->format_version), encoder->tuple, true);
+    encoder->scratch = firn_arena_alloc(op->arena, sizeof *encoder->scratch + count * sizeof(struct firn_avro_scalar));
+    encoder->scratch->block_bytes = BLOCK_BYTES_V1;
+    encoder->decimals = firn_arena_alloc_array(op->arena, count, sizeof *encoder->decimals);
     return FIRN_OK;
+}
+
+firn_status firn_manifest_encoder_new(struct firn_op *op, const struct firn_manifest_writer_config *config,
+                                      struct firn_manifest_encoder **out)
+{
+    struct firn_manifest_encoder *encoder = *out = FIRN_NEW(op->arena, struct firn_manifest_encoder);
+    *encoder = (struct firn_manifest_encoder){ .spec = config->spec,
+                                               .is_deletes = config->is_deletes,
+                                               .format_version = config->metadata->format_version,
+                                               .snapshot_id = config->snapshot_id };
+    return plan_row(op, config, encoder);
 }
 
 firn_status firn_manifest_writer_open(struct firn_op *op, const struct firn_manifest_writer_config *config,
                                       struct firn_sink *sink, struct firn_manifest_writer **out)
 {
     struct firn_manifest_writer *writer = FIRN_NEW(op->arena, struct firn_manifest_writer);
-    *writer = (struct firn_manifest_writer){ .spec = config->spec,
-                                             .is_deletes = config->is_deletes,
-                                             .format_version = config->metadata->format_version,
-                                             .snapshot_id = config->snapshot_id,
-                                             .min_sequence_number = FIRN_ABSENT };
-    FIRN_TRY(plan_tuple(op, config, writer));
+    writer->min_sequence_number = FIRN_ABSENT;
+    writer->summaries = FIRN_NEW_ARRAY(op->arena, struct firn_partition_summary, config->spec->field_count);
+    FIRN_TRY(firn_manifest_encoder_new(op, config, &writer->encoder));
     struct firn_avro_writer_config file = {
-        .layout = firn_manifest_layout(op->arena, firn_manifest_write_use(writer->format_version), writer->tuple, true),
+        .layout = writer->encoder->layout,
         .properties = writer->properties,
         .property_count = fill_properties(op, config, writer->properties),
     };
@@ -94,69 +108,96 @@ firn_status firn_manifest_writer_open(struct firn_op *op, const struct firn_mani
 
 /* One entry ------------------------------------------------------------------------------------------------------ */
 
-static firn_status check_entry(struct firn_op *op, const struct firn_manifest_writer *writer,
+static firn_status check_entry(struct firn_op *op, const struct firn_manifest_encoder *encoder,
                                const struct firn_manifest_entry *entry)
 {
     bool has_numbers = entry->sequence_number != FIRN_ABSENT && entry->file_sequence_number != FIRN_ABSENT;
-    if ((entry->file.content != FIRN_CONTENT_DATA) != writer->is_deletes)
+    if ((entry->file.content != FIRN_CONTENT_DATA) != encoder->is_deletes)
         return firn_fail(op, FIRN_CORRUPT, "content %d does not belong in a manifest of %s", (int)entry->file.content,
-                         writer->is_deletes ? "deletes" : "data");
-    if (entry->file.partition.count != writer->spec->field_count)
+                         encoder->is_deletes ? "deletes" : "data");
+    if (entry->file.partition.count != encoder->spec->field_count)
         return firn_fail(op, FIRN_CORRUPT, "a tuple of %u values under partition spec %d of %u fields",
-                         entry->file.partition.count, writer->spec->id, writer->spec->field_count);
-    if (writer->format_version >= 2 && entry->status != FIRN_ENTRY_ADDED && !has_numbers)
+                         entry->file.partition.count, encoder->spec->id, encoder->spec->field_count);
+    if (encoder->format_version >= 2 && entry->status != FIRN_ENTRY_ADDED && !has_numbers)
         return firn_fail(op, FIRN_CORRUPT, "an entry of an earlier commit has no sequence number");
     return FIRN_OK;
 }
 
-static firn_status fill_tuple(struct firn_op *op, struct firn_manifest_writer *writer,
-                              const struct firn_partition *partition)
+static firn_status fill_row(struct firn_op *op, struct firn_manifest_encoder *encoder,
+                            const struct firn_manifest_entry *entry)
 {
-    for (uint32_t i = 0; i < partition->count; i++) {
-        const struct firn_value *value = &partition->values[i];
-        FIRN_TRY(firn_tuple_scalar(op, writer->tuple->columns[i].scalar_type, value, writer->decimals[i],
-                                   &writer->scratch->tuple[i]));
-        FIRN_TRY(firn_partition_summary_add(op, &writer->summaries[i], value));
-    }
+    struct firn_manifest_entry *row = &encoder->scratch->entry;
+    FIRN_TRY(check_entry(op, encoder, entry));
+    *row = *entry;
+    if (entry->status != FIRN_ENTRY_EXISTING)
+        row->snapshot_id = encoder->snapshot_id;
+    if (entry->status == FIRN_ENTRY_ADDED)
+        row->file_sequence_number = FIRN_ABSENT;
+    if (encoder->is_deletes)
+        row->file.first_row_id = FIRN_ABSENT;
+    for (uint32_t i = 0; i < entry->file.partition.count; i++)
+        FIRN_TRY(firn_tuple_scalar(op, encoder->tuple->columns[i].scalar_type, &entry->file.partition.values[i],
+                                   encoder->decimals[i], &encoder->scratch->tuple[i]));
     return FIRN_OK;
 }
 
+static firn_status encode_entry(struct firn_op *op, struct firn_manifest_encoder *encoder,
+                                const struct firn_manifest_entry *entry, struct firn_buffer *out)
+{
+    FIRN_TRY(fill_row(op, encoder, entry));
+    return firn_avro_layout_encode(op, encoder->layout, encoder->scratch, out);
+}
+
+firn_status firn_manifest_encode(struct firn_op *op, struct firn_manifest_encoder *encoder,
+                                 const struct firn_manifest_entry *entry, struct firn_buffer *out)
+{
+    return firn_context(op, encode_entry(op, encoder, entry, out), "manifest entry of \"%.*s\"",
+                        FIRN_FMT(entry->file.path));
+}
+
+/* What the list's row will say. */
 static firn_status count_entry(struct firn_op *op, struct firn_manifest_writer *writer,
-                               const struct firn_manifest_entry *entry)
+                               const struct firn_encoded_entry *entry)
 {
     bool is_live = entry->status != FIRN_ENTRY_DELETED;
     int64_t number = entry->sequence_number;
     writer->file_counts[entry->status]++;
-    if (__builtin_add_overflow(writer->row_counts[entry->status], entry->file.record_count,
+    if (__builtin_add_overflow(writer->row_counts[entry->status], entry->record_count,
                                &writer->row_counts[entry->status]))
         return firn_fail(op, FIRN_CORRUPT, "the manifest's rows run past 64 bits");
     if (is_live && number != FIRN_ABSENT)
         writer->min_sequence_number =
             writer->min_sequence_number == FIRN_ABSENT ? number : FIRN_MIN(writer->min_sequence_number, number);
+    for (uint32_t i = 0; i < entry->partition->count; i++)
+        FIRN_TRY(firn_partition_summary_add(op, &writer->summaries[i], &entry->partition->values[i]));
     return FIRN_OK;
 }
 
 static firn_status add_entry(struct firn_op *op, struct firn_manifest_writer *writer,
                              const struct firn_manifest_entry *entry)
 {
-    struct firn_manifest_entry *row = &writer->scratch->entry;
-    FIRN_TRY(check_entry(op, writer, entry));
-    *row = *entry;
-    if (entry->status != FIRN_ENTRY_EXISTING)
-        row->snapshot_id = writer->snapshot_id;
-    if (entry->status == FIRN_ENTRY_ADDED)
-        row->file_sequence_number = FIRN_ABSENT;
-    if (writer->is_deletes)
-        row->file.first_row_id = FIRN_ABSENT;
-    FIRN_TRY(fill_tuple(op, writer, &entry->file.partition));
-    FIRN_TRY(firn_avro_writer_add(op, writer->file, writer->scratch));
-    return count_entry(op, writer, entry);
+    struct firn_encoded_entry counted = {
+        .status = entry->status,
+        .sequence_number = entry->sequence_number,
+        .record_count = entry->file.record_count,
+        .partition = &entry->file.partition,
+    };
+    FIRN_TRY(fill_row(op, writer->encoder, entry));
+    FIRN_TRY(firn_avro_writer_add(op, writer->file, writer->encoder->scratch));
+    return count_entry(op, writer, &counted);
 }
 
 firn_status firn_manifest_writer_add(struct firn_op *op, struct firn_manifest_writer *writer,
                                      const struct firn_manifest_entry *entry)
 {
     return firn_context(op, add_entry(op, writer, entry), "manifest entry of \"%.*s\"", FIRN_FMT(entry->file.path));
+}
+
+firn_status firn_manifest_writer_add_encoded(struct firn_op *op, struct firn_manifest_writer *writer,
+                                             const struct firn_encoded_entry *entry)
+{
+    FIRN_TRY(firn_avro_writer_add_encoded(op, writer->file, entry->bytes));
+    return count_entry(op, writer, entry);
 }
 
 uint64_t firn_manifest_writer_bytes(const struct firn_manifest_writer *writer)
@@ -167,15 +208,16 @@ uint64_t firn_manifest_writer_bytes(const struct firn_manifest_writer *writer)
 firn_status firn_manifest_writer_finish(struct firn_op *op, struct firn_manifest_writer *writer,
                                         struct firn_manifest_file *row)
 {
-    uint32_t field_count = writer->spec->field_count;
+    const struct firn_manifest_encoder *encoder = writer->encoder;
+    uint32_t field_count = encoder->spec->field_count;
     FIRN_TRY(firn_avro_writer_finish(op, writer->file));
     *row = (struct firn_manifest_file){
         .length = (int64_t)firn_avro_writer_bytes(writer->file),
-        .spec_id = writer->spec->id,
-        .is_deletes = writer->is_deletes,
+        .spec_id = encoder->spec->id,
+        .is_deletes = encoder->is_deletes,
         .sequence_number = FIRN_ABSENT,
         .min_sequence_number = writer->min_sequence_number,
-        .added_snapshot_id = writer->snapshot_id,
+        .added_snapshot_id = encoder->snapshot_id,
         .added_files_count = writer->file_counts[FIRN_ENTRY_ADDED],
         .existing_files_count = writer->file_counts[FIRN_ENTRY_EXISTING],
         .deleted_files_count = writer->file_counts[FIRN_ENTRY_DELETED],
@@ -196,7 +238,7 @@ void firn_manifest_writer_close(struct firn_manifest_writer *writer)
 {
     if (!writer)
         return;
-    for (uint32_t i = 0; i < writer->spec->field_count; i++)
+    for (uint32_t i = 0; i < writer->encoder->spec->field_count; i++)
         firn_partition_summary_done(&writer->summaries[i]);
     firn_avro_writer_close(writer->file);
 }

@@ -3,17 +3,11 @@
 
 #include <math.h>
 
-static bool holds_bytes(const struct firn_value *value)
-{
-    return value->type == FIRN_TYPE_STRING || value->type == FIRN_TYPE_UUID || value->type == FIRN_TYPE_FIXED ||
-           value->type == FIRN_TYPE_BINARY;
-}
-
 static firn_status set_bound(struct firn_op *op, const struct firn_value *value, struct firn_value *bound,
                              struct firn_buffer *bytes)
 {
     *bound = *value;
-    if (!holds_bytes(value))
+    if (!firn_value_has_bytes(value))
         return FIRN_OK;
     firn_buffer_clear(bytes);
     FIRN_TRY(firn_buffer_reserve(op, bytes, 1)); /* an empty bound is not a missing one */

@@ -43,6 +43,11 @@ static double load_double(const uint8_t *at)
     return value;
 }
 
+bool firn_value_has_bytes(const struct firn_value *value)
+{
+    return !value->is_null && forms[value->type].shape == SHAPE_BYTES;
+}
+
 static bool parse_integer(enum firn_type_id id, struct firn_bytes bytes, int64_t *out)
 {
     if (bytes.len != forms[id].width)
