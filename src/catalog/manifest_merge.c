@@ -19,8 +19,13 @@ struct join_run {
     struct firn_producer *producer;
     int64_t sequence_number_min;
     const struct bin *bins;
-    struct firn_manifest_rows **results; /* one each */
-    struct firn_text_list *begun;        /* one each */
+    struct firn_manifests_written **results; /* one each */
+};
+
+/* A bin that is being joined. */
+struct joining {
+    const struct join_run *run;
+    const struct bin *bin;
 };
 
 /* Files this very commit adds stay ADDED. */
@@ -59,47 +64,28 @@ static firn_status take_manifest(struct firn_op *op, const struct join_run *run,
     return status;
 }
 
-static firn_status join_rows(struct firn_op *op, const struct join_run *run, struct firn_manifest_output *output,
-                             const struct bin *bin)
+static firn_status join_rows(struct firn_op *op, void *context, struct firn_manifest_output *output)
 {
-    for (size_t i = 0; i < bin->count; i++) {
+    const struct joining *joining = context;
+    for (size_t i = 0; i < joining->bin->count; i++) {
         FIRN_TRY(firn_op_check(op));
-        FIRN_TRY(take_manifest(op, run, output, &bin->rows[i]));
+        FIRN_TRY(take_manifest(op, joining->run, output, &joining->bin->rows[i]));
     }
-    return firn_manifest_output_finish(op, output);
-}
-
-static firn_status join_bin(struct firn_op *op, struct firn_op *scratch, struct join_run *run, size_t index)
-{
-    const struct bin *bin = &run->bins[index];
-    struct firn_producer *producer = run->producer;
-    const struct firn_partition_spec *spec = firn_metadata_spec(producer->table->metadata, bin->rows[0].spec_id);
-    struct firn_manifest_rows *rows = run->results[index] = FIRN_NEW(op->arena, struct firn_manifest_rows);
-    if (!spec)
-        return firn_fail(scratch, FIRN_CORRUPT, "manifest '%.*s' has the unknown partition spec %d",
-                         FIRN_FMT(bin->rows[0].path), bin->rows[0].spec_id);
-    struct firn_manifest_output output;
-    firn_manifest_output_init(&output, producer, spec, bin->rows[0].is_deletes);
-    firn_status status = join_rows(scratch, run, &output, bin);
-    firn_manifest_output_close(&output);
-    for (size_t i = 0; i < output.begun.count; i++)
-        FIRN_PUSH(op->arena, &run->begun[index], firn_text_copy(op->arena, output.begun.items[i]));
-    for (size_t i = 0; i < output.rows.count; i++)
-        FIRN_PUSH(op->arena, rows, firn_manifest_row_copy(op->arena, &output.rows.items[i]));
-    return status;
+    return FIRN_OK;
 }
 
 static firn_status join_job(struct firn_op *op, void *context, size_t index)
 {
-    struct firn_arena arena;
-    struct firn_op scratch = *op;
-    firn_arena_init(&arena);
-    scratch.arena = &arena;
-    firn_status status = join_bin(op, &scratch, context, index);
-    if (status != FIRN_OK)
-        op->error = scratch.error;
-    firn_arena_done(&arena);
-    return status;
+    struct join_run *run = context;
+    const struct bin *bin = &run->bins[index];
+    const struct firn_partition_spec *spec = firn_metadata_spec(run->producer->table->metadata, bin->rows[0].spec_id);
+    struct joining joining = { run, bin };
+    run->results[index] = FIRN_NEW(op->arena, struct firn_manifests_written);
+    if (!spec)
+        return firn_fail(op, FIRN_CORRUPT, "manifest '%.*s' has the unknown partition spec %d",
+                         FIRN_FMT(bin->rows[0].path), bin->rows[0].spec_id);
+    struct firn_manifest_run manifests = firn_manifest_run_of(run->producer, spec, bin->rows[0].is_deletes);
+    return firn_manifest_run_write(op, &manifests, join_rows, &joining, run->results[index]);
 }
 
 /* What a bin's result depends on: the number that decides which deletes leave, the paths of its manifests, and the row
@@ -136,12 +122,11 @@ static firn_status join_missing(struct firn_op *op, struct firn_producer *produc
     for (size_t i = 0; i < bins->count; i++)
         if (!firn_map_find_text(&producer->merged, key_of_bin(op, &bins->items[i], sequence_number_min)))
             missing[count++] = bins->items[i];
-    run.results = FIRN_NEW_ARRAY(op->arena, struct firn_manifest_rows *, count);
-    run.begun = FIRN_NEW_ARRAY(op->arena, struct firn_text_list, count);
+    run.results = FIRN_NEW_ARRAY(op->arena, struct firn_manifests_written *, count);
     firn_status status = firn_pool_run(op, producer->pool, count, 0, join_job, &run);
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < run.begun[i].count; k++)
-            FIRN_PUSH(op->arena, &producer->manifests_begun, run.begun[i].items[k]);
+        for (size_t k = 0; run.results[i] && k < run.results[i]->begun.count; k++)
+            FIRN_PUSH(op->arena, &producer->manifests_begun, run.results[i]->begun.items[k]);
     FIRN_TRY(status);
     for (size_t i = 0; i < count; i++)
         firn_map_put_text(&producer->merged, key_of_bin(op, &missing[i], sequence_number_min))->value.pointer =
@@ -256,11 +241,11 @@ firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *produ
             FIRN_PUSH(op->arena, &merged, bin->rows[0]);
             continue;
         }
-        const struct firn_manifest_rows *result =
+        const struct firn_manifests_written *result =
             firn_map_find_text(&producer->merged, key_of_bin(op, bin, sequence_number_min))->value.pointer;
         *replaced += count_of_others(producer, bin);
-        for (size_t k = 0; k < result->count; k++)
-            FIRN_PUSH(op->arena, &merged, result->items[k]);
+        for (size_t k = 0; k < result->rows.count; k++)
+            FIRN_PUSH(op->arena, &merged, result->rows.items[k]);
     }
     *rows = merged;
     return FIRN_OK;

@@ -4,10 +4,14 @@
 #include "base/math.h"
 #include "table/location.h"
 
-void firn_manifest_output_init(struct firn_manifest_output *output, struct firn_producer *producer,
-                               const struct firn_partition_spec *spec, bool is_deletes)
+/* The size is looked at after so many entries, as the reference does: however small the target, a manifest that is full
+ * has as many. */
+enum { ENTRIES_PER_LOOK = 250 };
+
+struct firn_manifest_run firn_manifest_run_of(struct firn_producer *producer, const struct firn_partition_spec *spec,
+                                              bool is_deletes)
 {
-    *output = (struct firn_manifest_output){ .producer = producer, .spec = spec, .is_deletes = is_deletes };
+    return (struct firn_manifest_run){ producer, spec, is_deletes, producer->manifest_bytes_target };
 }
 
 static struct firn_text next_path(struct firn_op *op, struct firn_producer *producer)
@@ -17,17 +21,23 @@ static struct firn_text next_path(struct firn_op *op, struct firn_producer *prod
     return firn_metadata_location(op->arena, producer->table->metadata, name);
 }
 
+struct firn_manifest_writer_config firn_manifest_run_config(const struct firn_manifest_run *run)
+{
+    return (struct firn_manifest_writer_config){
+        .metadata = run->producer->table->metadata,
+        .spec = run->spec,
+        .is_deletes = run->is_deletes,
+        .snapshot_id = run->producer->snapshot_id,
+        .codec = run->producer->codec,
+        .codec_level = run->producer->codec_level,
+    };
+}
+
 static firn_status begin_manifest(struct firn_op *op, struct firn_manifest_output *output)
 {
-    struct firn_producer *producer = output->producer;
-    struct firn_manifest_writer_config config = {
-        .metadata = producer->table->metadata,
-        .spec = output->spec,
-        .is_deletes = output->is_deletes,
-        .snapshot_id = producer->snapshot_id,
-        .codec = producer->codec,
-        .codec_level = producer->codec_level,
-    };
+    struct firn_producer *producer = output->run.producer;
+    struct firn_manifest_writer_config config = firn_manifest_run_config(&output->run);
+    output->entry_count = 0;
     output->path = next_path(op, producer);
     FIRN_PUSH(op->arena, &output->begun, output->path);
     FIRN_TRY(firn_store_write(op, producer->table->store, output->path, true, &output->file));
@@ -48,28 +58,37 @@ static firn_status end_manifest(struct firn_op *op, struct firn_manifest_output 
     return FIRN_OK;
 }
 
-firn_status firn_manifest_output_add(struct firn_op *op, struct firn_manifest_output *output,
-                                     const struct firn_manifest_entry *entry)
+/* Due before every entry. */
+static firn_status make_room(struct firn_op *op, struct firn_manifest_output *output)
 {
-    int64_t bytes_target = output->producer->manifest_bytes_target;
-    if (output->writer && firn_manifest_writer_bytes(output->writer) >= (uint64_t)bytes_target)
+    bool is_due = output->writer && output->entry_count > 0 && output->entry_count % ENTRIES_PER_LOOK == 0;
+    if (is_due && firn_manifest_writer_bytes(output->writer) >= (uint64_t)output->run.bytes_max)
         FIRN_TRY(end_manifest(op, output));
     if (!output->writer)
         FIRN_TRY(begin_manifest(op, output));
+    output->entry_count++;
+    return FIRN_OK;
+}
+
+firn_status firn_manifest_output_add(struct firn_op *op, struct firn_manifest_output *output,
+                                     const struct firn_manifest_entry *entry)
+{
+    FIRN_TRY(make_room(op, output));
     return firn_manifest_writer_add(op, output->writer, entry);
 }
 
-firn_status firn_manifest_output_finish(struct firn_op *op, struct firn_manifest_output *output)
+firn_status firn_manifest_output_add_encoded(struct firn_op *op, struct firn_manifest_output *output,
+                                             const struct firn_encoded_entry *entry)
 {
-    return output->writer ? end_manifest(op, output) : FIRN_OK;
+    FIRN_TRY(make_room(op, output));
+    return firn_manifest_writer_add_encoded(op, output->writer, entry);
 }
 
-void firn_manifest_output_close(struct firn_manifest_output *output)
+/* Discards what is unfinished. */
+static void close_output(struct firn_manifest_output *output)
 {
     firn_manifest_writer_close(output->writer);
     firn_store_writer_close(output->file);
-    output->writer = NULL;
-    output->file = NULL;
 }
 
 static struct firn_bytes copy_optional(struct firn_arena *arena, struct firn_bytes bytes)
@@ -77,7 +96,7 @@ static struct firn_bytes copy_optional(struct firn_arena *arena, struct firn_byt
     return bytes.data ? firn_bytes_copy(arena, bytes) : bytes;
 }
 
-struct firn_manifest_file firn_manifest_row_copy(struct firn_arena *arena, const struct firn_manifest_file *row)
+static struct firn_manifest_file copy_row(struct firn_arena *arena, const struct firn_manifest_file *row)
 {
     struct firn_manifest_file copy = *row;
     copy.path = firn_text_copy(arena, row->path);
@@ -91,8 +110,35 @@ struct firn_manifest_file firn_manifest_row_copy(struct firn_arena *arena, const
     return copy;
 }
 
+static firn_status fill_and_end(struct firn_op *op, struct firn_manifest_output *output, firn_manifest_fill *fill,
+                                void *context)
+{
+    FIRN_TRY(fill(op, context, output));
+    return output->writer ? end_manifest(op, output) : FIRN_OK;
+}
+
+/* What writing takes goes when it is done; a manifest is large beside what is kept of it. */
+firn_status firn_manifest_run_write(struct firn_op *op, const struct firn_manifest_run *run, firn_manifest_fill *fill,
+                                    void *context, struct firn_manifests_written *out)
+{
+    struct firn_manifest_output output = { .run = *run };
+    struct firn_arena arena, *results = op->arena;
+    firn_arena_init(&arena);
+    op->arena = &arena;
+    firn_status status = fill_and_end(op, &output, fill, context);
+    close_output(&output);
+    op->arena = results;
+    for (size_t i = 0; i < output.begun.count; i++)
+        FIRN_PUSH(results, &out->begun, firn_text_copy(results, output.begun.items[i]));
+    for (size_t i = 0; i < output.rows.count; i++)
+        FIRN_PUSH(results, &out->rows, copy_row(results, &output.rows.items[i]));
+    firn_arena_done(&arena);
+    return status;
+}
+
 /* Files of the change that one manifest may hold together. */
 struct added_files {
+    int32_t spec_id; /* only those of it are added */
     const struct firn_data_file *files;
     const int64_t *sequence_numbers; /* one each; NULL: all are `sequence_number` */
     int64_t sequence_number;
@@ -100,15 +146,15 @@ struct added_files {
     bool is_deletes;
 };
 
-static firn_status add_files_of_spec(struct firn_op *op, const struct added_files *added, int32_t spec_id,
-                                     struct firn_manifest_output *output)
+static firn_status add_files_of_spec(struct firn_op *op, void *context, struct firn_manifest_output *output)
 {
+    const struct added_files *added = context;
     for (uint32_t i = 0; i < added->count; i++) {
-        if (added->files[i].spec_id != spec_id)
+        if (added->files[i].spec_id != added->spec_id)
             continue;
         struct firn_manifest_entry entry = {
             .status = FIRN_ENTRY_ADDED,
-            .snapshot_id = output->producer->snapshot_id,
+            .snapshot_id = output->run.producer->snapshot_id,
             .sequence_number = added->sequence_numbers ? added->sequence_numbers[i] : added->sequence_number,
             .file_sequence_number = FIRN_ABSENT,
             .file = added->files[i],
@@ -116,7 +162,7 @@ static firn_status add_files_of_spec(struct firn_op *op, const struct added_file
         entry.file.first_row_id = FIRN_ABSENT; /* numbered anew, whatever the caller left there */
         FIRN_TRY(firn_manifest_output_add(op, output, &entry));
     }
-    return firn_manifest_output_finish(op, output);
+    return FIRN_OK;
 }
 
 static firn_status write_spec(struct firn_op *op, struct firn_producer *producer, const struct added_files *added,
@@ -125,14 +171,15 @@ static firn_status write_spec(struct firn_op *op, struct firn_producer *producer
     const struct firn_partition_spec *spec = firn_metadata_spec(producer->table->metadata, spec_id);
     if (!spec)
         return firn_fail(op, FIRN_USAGE, "the table has no partition spec %d", spec_id);
-    struct firn_manifest_output output;
-    firn_manifest_output_init(&output, producer, spec, added->is_deletes);
-    firn_status status = add_files_of_spec(op, added, spec_id, &output);
-    firn_manifest_output_close(&output);
-    for (size_t i = 0; i < output.begun.count; i++)
-        FIRN_PUSH(op->arena, &producer->manifests_begun, output.begun.items[i]);
-    for (size_t i = 0; i < output.rows.count; i++)
-        FIRN_PUSH(op->arena, rows, output.rows.items[i]);
+    struct firn_manifest_run run = firn_manifest_run_of(producer, spec, added->is_deletes);
+    struct firn_manifests_written written = { 0 };
+    struct added_files of_spec = *added;
+    of_spec.spec_id = spec_id;
+    firn_status status = firn_manifest_run_write(op, &run, add_files_of_spec, &of_spec, &written);
+    for (size_t i = 0; i < written.begun.count; i++)
+        FIRN_PUSH(op->arena, &producer->manifests_begun, written.begun.items[i]);
+    for (size_t i = 0; i < written.rows.count; i++)
+        FIRN_PUSH(op->arena, rows, written.rows.items[i]);
     return status;
 }
 

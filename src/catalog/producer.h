@@ -27,6 +27,11 @@ struct firn_carried {
     struct firn_manifest_rows rows; /* manifests of `files` */
 };
 
+/* Manifests that a regrouping gave. */
+struct firn_regrouped {
+    struct firn_manifest_rows data, deletes;
+};
+
 struct firn_producer {
     struct firn_pool *pool;
     struct firn_table *table;
@@ -53,8 +58,10 @@ struct firn_producer {
     bool has_added;
     struct firn_manifest_rows added, added_deletes;
     struct firn_carried carried;
+    bool has_regrouped;
+    struct firn_regrouped regrouped;
     struct firn_map filtered; /* manifest to struct firn_filtered */
-    struct firn_map merged;   /* a bin to struct firn_manifest_rows */
+    struct firn_map merged;   /* a bin to struct firn_manifests_written */
 
     atomic_uint manifest_number;
     struct firn_text_list manifests_begun; /* to clean up after */
@@ -64,26 +71,43 @@ struct firn_producer {
 
 /* manifest_output.c: writing manifests. */
 
-/* A run of manifests of one spec and content; a new one is begun when the target size is reached. */
-struct firn_manifest_output {
+/* What a run of manifests has in common. */
+struct firn_manifest_run {
     struct firn_producer *producer;
     const struct firn_partition_spec *spec;
     bool is_deletes;
+    int64_t bytes_max; /* a new manifest is begun when one has so many, looked at every so often */
+};
+struct firn_manifest_output {
+    struct firn_manifest_run run;
+    uint32_t entry_count; /* in the manifest at hand */
     struct firn_store_writer *file;
     struct firn_manifest_writer *writer;
     struct firn_text path;
     struct firn_manifest_rows rows; /* finished ones */
     struct firn_text_list begun;    /* also the unfinished one */
 };
-void firn_manifest_output_init(struct firn_manifest_output *output, struct firn_producer *producer,
-                               const struct firn_partition_spec *spec, bool is_deletes);
+/* How a commit's manifests are divided unless something else is said: at the table's target size. */
+struct firn_manifest_run firn_manifest_run_of(struct firn_producer *producer, const struct firn_partition_spec *spec,
+                                              bool is_deletes);
 FIRN_CHECKED firn_status firn_manifest_output_add(struct firn_op *op, struct firn_manifest_output *output,
                                                   const struct firn_manifest_entry *entry);
-FIRN_CHECKED firn_status firn_manifest_output_finish(struct firn_op *op, struct firn_manifest_output *output);
-/* Discards what is unfinished. Fine after finish. */
-void firn_manifest_output_close(struct firn_manifest_output *output);
-/* A deep copy in the arena. */
-struct firn_manifest_file firn_manifest_row_copy(struct firn_arena *arena, const struct firn_manifest_file *row);
+/* An entry encoded by a config of this run. */
+FIRN_CHECKED firn_status firn_manifest_output_add_encoded(struct firn_op *op, struct firn_manifest_output *output,
+                                                          const struct firn_encoded_entry *entry);
+/* What the manifests of a run are written with. */
+struct firn_manifest_writer_config firn_manifest_run_config(const struct firn_manifest_run *run);
+/* What is left of writing a run: rows of finished manifests, and paths begun, to clean up after a failure. */
+struct firn_manifests_written {
+    struct firn_manifest_rows rows;
+    struct firn_text_list begun;
+};
+/* Fills an output, in an op->arena that goes afterwards. */
+typedef firn_status firn_manifest_fill(struct firn_op *op, void *context, struct firn_manifest_output *output);
+/* Writes a run of manifests. `out` lives in op->arena, and names what was begun after a failure, too. */
+FIRN_CHECKED firn_status firn_manifest_run_write(struct firn_op *op, const struct firn_manifest_run *run,
+                                                 firn_manifest_fill *fill, void *context,
+                                                 struct firn_manifests_written *out);
 /* Writes the change's own files, once for all attempts, and what is carried, once for those that carry the same. */
 FIRN_CHECKED firn_status firn_added_manifests_write(struct firn_op *op, struct firn_producer *producer);
 
@@ -135,6 +159,12 @@ bool firn_manifest_may_hold_removed(struct firn_op *op, const struct firn_produc
 FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer,
                                               struct firn_manifest_rows *rows, int64_t sequence_number_min,
                                               int64_t *replaced);
+
+/* manifest_regroup.c: the same entries in other manifests. Replaces rows of the head by what change->regroupings gives,
+ * written once for all attempts; the others stay, those without live entries too. Sets is_final. */
+FIRN_CHECKED firn_status firn_manifests_regroup(struct firn_op *op, struct firn_producer *producer,
+                                                struct firn_manifest_rows *data, struct firn_manifest_rows *deletes,
+                                                int64_t *replaced);
 
 /* conflict.c: what others committed since the change was planned. `rows` are the head's manifests. Deletes that can be
  * carried over are. Sets is_final. */

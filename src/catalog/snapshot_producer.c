@@ -166,6 +166,9 @@ static firn_status filter_data(struct firn_op *op, struct firn_producer *produce
 static firn_status build_manifests(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     const struct firn_snapshot_change *change = producer->change;
+    if (change->regrouping_count > 0)
+        return firn_manifests_regroup(op, producer, &attempt->data, &attempt->deletes,
+                                      &attempt->summary.manifests_replaced);
     FIRN_TRY(filter_data(op, producer, attempt));
     FIRN_TRY(firn_added_manifests_write(op, producer));
     int64_t lowest = lowest_live_number(producer, &attempt->data);
@@ -235,7 +238,7 @@ static void forget_on_upgrade(struct firn_op *op, struct firn_producer *producer
     if (producer->format_version == version)
         return;
     producer->format_version = version;
-    producer->has_added = false;
+    producer->has_added = producer->has_regrouped = false;
     firn_carried_withdraw(op, producer); /* of the old format */
     firn_filtered_forget(op, producer);
 }
@@ -279,6 +282,8 @@ static firn_status make_attempt(struct firn_op *op, struct firn_producer *produc
 static firn_status check_shape(struct firn_op *op, const struct firn_snapshot_change *change)
 {
     if (!firn_text_is(change->operation, "replace"))
+        return FIRN_OK;
+    if (change->regrouping_count > 0)
         return FIRN_OK;
     if (change->removed_count == 0 && change->removed_delete_count == 0 && change->spent_delete_count == 0)
         return firn_fail(op, FIRN_USAGE, "a replacement removes nothing");
@@ -421,6 +426,8 @@ firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, str
         .sequence_number = attempt.sequence_number,
         .attempts = attempt.number,
         .removed_delete_files = attempt.removed_delete_files,
+        .manifests_created = attempt.summary.manifests_created,
+        .manifests_replaced = attempt.summary.manifests_replaced,
         .carried_delete_files = status == FIRN_OK ? producer.carried.count : 0,
         .must_plan_anew = status == FIRN_CONFLICT && producer.is_final,
     };

@@ -45,6 +45,33 @@ struct firn_base_check {
     void *context;
 };
 
+/* A manifest whose live entries are to stand in other ones. */
+struct firn_regrouped_manifest {
+    const struct firn_manifest_file *row; /* of the planned snapshot's list */
+    uint32_t entry_start, entry_count;    /* its live entries have these numbers, in the order of the file */
+};
+/* Entries with the same partition, in write order. */
+struct firn_regrouped_stretch {
+    struct firn_partition partition;
+    uint32_t end; /* the place after its last; it begins where the one before ends */
+};
+/* Entries that are written together: one manifest, or more where it would be too large. */
+struct firn_regrouped_group {
+    uint32_t end; /* as above */
+    bool is_deletes;
+};
+/* The same live entries, all of one spec, divided otherwise into manifests. */
+struct firn_regrouping {
+    const struct firn_regrouped_manifest *replaced; /* one at least */
+    uint32_t replaced_count;
+    uint32_t entry_count;  /* of all replaced manifests */
+    const uint32_t *order; /* their numbers, in write order */
+    const struct firn_regrouped_stretch *stretches;
+    uint32_t stretch_count;
+    const struct firn_regrouped_group *groups;
+    uint32_t group_count;
+};
+
 /* What one snapshot changes. */
 struct firn_snapshot_change {
     struct firn_text operation;          /* "append", "replace", "overwrite", "delete" */
@@ -66,6 +93,10 @@ struct firn_snapshot_change {
      * gone already or may be needed by a data file that came since. */
     const struct firn_data_file *spent_deletes;
     uint32_t spent_delete_count;
+    /* Manifests are written anew and nothing else changes: all that concerns files is empty then. A replaced manifest
+     * that is not in the head is a final CONFLICT; what others added stays beside. */
+    const struct firn_regrouping *regroupings;
+    uint32_t regrouping_count;
     int64_t base_snapshot_id; /* what the change was planned on; FIRN_NO_SNAPSHOT skips conflict validation */
     const struct firn_carry_over *carry_over; /* NULL: such deletes are a conflict */
     bool fast_append;                         /* append without merging manifests */
@@ -80,7 +111,8 @@ struct firn_snapshot_result {
     int32_t attempts;
     uint64_t removed_delete_files; /* delete entries dropped by this commit, asked for or not */
     uint64_t carried_delete_files; /* delete files that carry_over gave */
-    bool must_plan_anew;           /* CONFLICT that no further attempt at the same change can mend */
+    int64_t manifests_created, manifests_replaced;
+    bool must_plan_anew; /* CONFLICT that no further attempt at the same change can mend */
 };
 
 /* Commits the change with retries (commit.retry.*). Validation against what was committed since `base_snapshot_id`:
