@@ -99,6 +99,10 @@ extern const struct cli_command *const cli_commands[]; /* ended by NULL */
 /* option.c: parses argv into globals, command and its args. USAGE names what is wrong and suggests what was meant. */
 FIRN_CHECKED firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv);
 const struct cli_command *cli_find_command(struct firn_text name);
+/* Whether the command line gave this option of the command: where no value can stand for "not given". */
+bool cli_is_given(const struct cli *cli, const char *name);
+/* "a,b,c": the parts, without blanks around; none for an empty text, whose items are not NULL. */
+struct cli_words cli_split(struct firn_arena *arena, struct firn_text list);
 /* "1GiB", "512M", "4096": powers of 1024 whatever the spelling. */
 bool cli_parse_bytes(struct firn_text text, int64_t *out);
 
@@ -184,7 +188,7 @@ struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const ch
 
 extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
     cmd_undelete, cmd_expire_snapshots, cmd_help;
-extern const struct cli_command cmd_rewrite_position_delete_files, cmd_convert_equality_deletes;
+extern const struct cli_command cmd_rewrite_position_delete_files, cmd_convert_equality_deletes, cmd_rewrite_manifests;
 extern const struct cli_command cmd_create_branch, cmd_create_tag, cmd_drop_branch, cmd_drop_tag;
 extern const struct cli_command cmd_rollback_to_snapshot, cmd_rollback_to_timestamp, cmd_set_current_snapshot;
 extern const struct cli_command cmd_fast_forward, cmd_cherrypick_snapshot, cmd_publish_changes, cmd_ancestors_of;

@@ -35,15 +35,13 @@ static const struct cli_option options[] = {
 /* "1,2,3"; blanks are fine. */
 static firn_status parse_ids(struct firn_op *op, struct firn_text text, struct firn_expire_snapshots_args *out)
 {
-    int64_t *ids = FIRN_NEW_ARRAY(op->arena, int64_t, text.len + 1);
+    struct cli_words words = cli_split(op->arena, text);
+    int64_t *ids = FIRN_NEW_ARRAY(op->arena, int64_t, words.count);
+    for (size_t i = 0; i < words.count; i++)
+        if (!firn_text_to_i64(words.items[i], &ids[i]))
+            return firn_fail(op, FIRN_USAGE, "--snapshot-ids: '%.*s' is no snapshot id", FIRN_FMT(words.items[i]));
     out->snapshot_ids = ids;
-    while (text.len > 0) {
-        ptrdiff_t comma = firn_text_find(text, ',');
-        struct firn_text word = firn_text_trim(comma < 0 ? text : firn_text_until(text, (size_t)comma));
-        if (!firn_text_to_i64(word, &ids[out->snapshot_id_count++]))
-            return firn_fail(op, FIRN_USAGE, "--snapshot-ids: '%.*s' is no snapshot id", FIRN_FMT(word));
-        text = firn_text_from(text, comma < 0 ? text.len : (size_t)comma + 1);
-    }
+    out->snapshot_id_count = words.count;
     return FIRN_OK;
 }
 

@@ -31,6 +31,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_rewrite_data_files,
     &cmd_rewrite_position_delete_files,
     &cmd_convert_equality_deletes,
+    &cmd_rewrite_manifests,
     &cmd_expire_snapshots,
     &cmd_remove_orphan_files,
     &cmd_undelete,

@@ -220,6 +220,25 @@ static bool is_given(const struct cli *cli, const struct cli_option *option)
     return cli->given >> (option - cli->command->options) & 1;
 }
 
+bool cli_is_given(const struct cli *cli, const char *name)
+{
+    for (const struct cli_option *option = cli->command->options; option->name; option++)
+        if (strcmp(option->name, name) == 0)
+            return is_given(cli, option);
+    return false;
+}
+
+struct cli_words cli_split(struct firn_arena *arena, struct firn_text list)
+{
+    struct cli_words words = { .items = FIRN_NEW_ARRAY(arena, struct firn_text, list.len), .capacity = list.len };
+    while (list.len > 0) {
+        ptrdiff_t comma = firn_text_find(list, ',');
+        words.items[words.count++] = firn_text_trim(comma < 0 ? list : firn_text_until(list, (size_t)comma));
+        list = firn_text_from(list, comma < 0 ? list.len : (size_t)comma + 1);
+    }
+    return words;
+}
+
 static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, char **argv, int *at)
 {
     struct firn_text name = firn_text_of(argv[*at] + 2), value = FIRN_TEXT(""), inline_value = FIRN_TEXT("");

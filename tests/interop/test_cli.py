@@ -11,7 +11,7 @@ from lake import full_name
 from tables import EVENTS, append_events
 
 COMMANDS = [
-    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "expire-snapshots", "create-branch",
+    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
     "ancestors-of", "remove-orphan-files", "undelete", "describe", "inspect", "demo",
@@ -61,6 +61,10 @@ def test_version(firn):
     (["remove-orphan-files", "TABLE", "--older-than", "23h"], "24 hours"),
     (["remove-orphan-files", "TABLE", "--max-concurrent-deletes", "0"], "max-concurrent-deletes"),
     (["remove-orphan-files", "TABLE", "--location", "/"], "--location"),
+    (["rewrite-manifests", "TABLE", "--spec-id", "99"], "99"),
+    (["rewrite-manifests", "TABLE", "--spec-id", "-1"], "--spec-id"),
+    (["rewrite-manifests", "TABLE", "--sort-by", ""], "sort_by"),
+    (["rewrite-manifests", "TABLE", "--sort-by", "nofield"], "nofield"),
     (["rewrite-data-files", "TABLE", "--where", "id ="], "character 5"),
     (["rewrite-data-files", "TABLE", "--where", "id = 'text'"], "text"),
     (["--memory", "lots", "describe", "TABLE"], "lots"),
