@@ -13,6 +13,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* A page's content, ready for decoding. */
+struct content {
+    struct firn_bytes rep, def; /* sections of levels; empty where the column has none */
+    enum firn_encoding rep_encoding, def_encoding;
+    struct firn_bytes values;
+};
+
 struct firn_chunk_reader {
     const struct firn_parquet_node *leaf;
     const struct firn_column_chunk *chunk;
@@ -22,14 +29,17 @@ struct firn_chunk_reader {
     struct firn_cursor pages;
     uint32_t page_index;
     bool has_ahead; /* `ahead` was peeked at and is neither decoded nor passed */
+    bool is_open;   /* and its content lies in `page_ahead` */
     struct firn_page ahead;
-    int64_t row_count; /* of the row group */
+    struct content content; /* of the page ahead, then of the current one */
+    int64_t row_count;      /* of the row group */
     int64_t rows_seen;
     int64_t slots_seen;
     uint8_t least_def[UINT8_MAX + 1]; /* by repetition level: the definition level of an element of that list */
     uint8_t last_def;                 /* of the last slot of the page before */
 
-    struct firn_buffer page; /* of the current page: its decompressed body, */
+    struct firn_buffer page_ahead; /* decompressed body of the page ahead, when it was looked into */
+    struct firn_buffer page;       /* of the current page: its decompressed body, */
     struct firn_buffer rep, def, indices;
     struct firn_value_decoder values;
 
@@ -37,13 +47,6 @@ struct firn_chunk_reader {
     struct firn_dictionary dictionary;
     struct firn_buffer dictionary_page;
     struct firn_value_decoder dictionary_values;
-};
-
-/* A page's content, ready for decoding. */
-struct content {
-    struct firn_bytes rep, def; /* sections of levels; empty where the column has none */
-    enum firn_encoding rep_encoding, def_encoding;
-    struct firn_bytes values;
 };
 
 static void find_least_def(struct firn_chunk_reader *reader)
@@ -92,6 +95,7 @@ void firn_chunk_reader_close(struct firn_chunk_reader *reader)
         return;
     if (reader->owns_codec_context)
         firn_codec_context_close(reader->codec_context);
+    firn_buffer_done(&reader->page_ahead);
     firn_buffer_done(&reader->page);
     firn_buffer_done(&reader->rep);
     firn_buffer_done(&reader->def);
@@ -152,14 +156,14 @@ static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader 
 }
 
 /* v1: the whole body is compressed; each section of levels has its length in front. */
-static firn_status open_content_v1(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
+static firn_status open_content_v1(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_buffer *buffer,
                                    struct content *out)
 {
-    const struct firn_page_header *header = &page->header;
+    const struct firn_page_header *header = &reader->ahead.header;
     const struct firn_parquet_node *leaf = reader->leaf;
     uint32_t count = (uint32_t)header->value_count;
     struct firn_bytes body;
-    FIRN_TRY(decompress(op, reader, page->body, (size_t)header->uncompressed_bytes, &reader->page, &body));
+    FIRN_TRY(decompress(op, reader, reader->ahead.body, (size_t)header->uncompressed_bytes, buffer, &body));
 
     struct firn_cursor in = firn_cursor_of(body);
     *out = (struct content){ .rep_encoding = header->rep_encoding, .def_encoding = header->def_encoding };
@@ -172,11 +176,11 @@ static firn_status open_content_v1(struct firn_op *op, struct firn_chunk_reader 
 }
 
 /* v2: levels lie in front, never compressed; only what follows may be. */
-static firn_status open_content_v2(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
+static firn_status open_content_v2(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_buffer *buffer,
                                    struct content *out)
 {
-    const struct firn_page_header *header = &page->header;
-    struct firn_cursor in = firn_cursor_of(page->body);
+    const struct firn_page_header *header = &reader->ahead.header;
+    struct firn_cursor in = firn_cursor_of(reader->ahead.body);
     *out = (struct content){ .rep_encoding = FIRN_ENCODING_RLE, .def_encoding = FIRN_ENCODING_RLE };
     out->rep = firn_take_bytes(&in, (uint64_t)header->rep_bytes);
     out->def = firn_take_bytes(&in, (uint64_t)header->def_bytes);
@@ -185,7 +189,7 @@ static firn_status open_content_v2(struct firn_op *op, struct firn_chunk_reader 
     if (!header->is_compressed || out->values.len == 0) /* a page of nulls may have no values, whatever the codec */
         return FIRN_OK;
     size_t len = (size_t)header->uncompressed_bytes - (size_t)header->rep_bytes - (size_t)header->def_bytes;
-    return decompress(op, reader, out->values, len, &reader->page, &out->values);
+    return decompress(op, reader, out->values, len, buffer, &out->values);
 }
 
 static firn_status decode_levels(struct firn_op *op, struct firn_chunk_reader *reader, const struct content *content,
@@ -276,15 +280,46 @@ static firn_status count_page(struct firn_op *op, struct firn_chunk_reader *read
     return count_rows(op, reader, vector->row_count);
 }
 
-static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page,
-                             struct firn_vector *out)
+/* Cuts up the page ahead, decompressing it into `buffer` if need be. */
+static firn_status open_content(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_buffer *buffer)
+{
+    return reader->ahead.header.type == FIRN_PAGE_DATA ? open_content_v1(op, reader, buffer, &reader->content)
+                                                       : open_content_v2(op, reader, buffer, &reader->content);
+}
+
+/* Looks into the page ahead; the current page stays as it is. */
+static firn_status open_ahead(struct firn_op *op, struct firn_chunk_reader *reader)
+{
+    if (!reader->is_open)
+        FIRN_TRY(open_content(op, reader, &reader->page_ahead));
+    reader->is_open = true;
+    return FIRN_OK;
+}
+
+/* Leaves the current page behind: the one ahead is it now. */
+static void enter_ahead(struct firn_chunk_reader *reader)
+{
+    reader->has_ahead = reader->is_open = false;
+    reader->slots_seen += reader->ahead.header.value_count;
+}
+
+/* The content of the page that becomes the current one. */
+static firn_status take_content(struct firn_op *op, struct firn_chunk_reader *reader)
+{
+    if (!reader->is_open)
+        return open_content(op, reader, &reader->page);
+    struct firn_buffer left = reader->page;
+    reader->page = reader->page_ahead;
+    reader->page_ahead = left;
+    return FIRN_OK;
+}
+
+static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out)
 {
     const struct firn_parquet_node *leaf = reader->leaf;
-    uint32_t count = (uint32_t)page->header.value_count;
-    struct content content;
-    reader->slots_seen += count;
-    FIRN_TRY(page->header.type == FIRN_PAGE_DATA ? open_content_v1(op, reader, page, &content)
-                                                 : open_content_v2(op, reader, page, &content));
+    uint32_t count = (uint32_t)reader->ahead.header.value_count;
+    FIRN_TRY(take_content(op, reader));
+    enter_ahead(reader);
     *out = (struct firn_vector){
         .type = leaf->type,
         .type_length = leaf->type_length,
@@ -294,10 +329,10 @@ static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reade
         .value_count = count,
         .row_count = count,
     };
-    FIRN_TRY(decode_levels(op, reader, &content, out));
+    FIRN_TRY(decode_levels(op, reader, &reader->content, out));
     FIRN_TRY(count_page(op, reader, out));
     FIRN_TRY(check_levels(op, reader, out));
-    return decode_values(op, reader, page->header.encoding, content.values, out);
+    return decode_values(op, reader, reader->ahead.header.encoding, reader->content.values, out);
 }
 
 /* No page may hold more than the chunk announces. */
@@ -361,33 +396,48 @@ firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader 
 {
     struct firn_page page;
     FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
-    if (!*has_page)
-        return FIRN_OK;
-    reader->has_ahead = false;
-    return in_page(op, read_data(op, reader, &page, out), reader, page.offset);
+    return *has_page ? in_page(op, read_data(op, reader, out), reader, page.offset) : FIRN_OK;
 }
 
 firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader, uint32_t row_count)
 {
-    const struct firn_page *page = &reader->ahead;
-    uint32_t slot_count = (uint32_t)page->header.value_count;
-    assert(reader->has_ahead);
-    reader->has_ahead = false;
-    reader->slots_seen += slot_count;
-    reader->last_def = reader->leaf->def_max; /* an element, as far as is known */
+    uint32_t slot_count = (uint32_t)reader->ahead.header.value_count;
     firn_status status = FIRN_OK;
+    assert(reader->has_ahead);
+    enter_ahead(reader);
+    reader->last_def = reader->leaf->def_max; /* an element, as far as is known */
     if (row_count > slot_count || (reader->leaf->rep_max == 0 && row_count < slot_count))
         status = firn_fail(op, FIRN_CORRUPT, "page of %" PRIu32 " values is said to hold %" PRIu32 " rows", slot_count,
                            row_count);
     else
         status = count_rows(op, reader, row_count);
-    return in_page(op, status, reader, page->offset);
+    return in_page(op, status, reader, reader->ahead.offset);
 }
 
-bool firn_chunk_reader_at_last(const struct firn_chunk_reader *reader)
+/* Whether the page ahead begins with a row: always in version 2, else its first repetition level tells. */
+static firn_status ahead_begins_row(struct firn_op *op, struct firn_chunk_reader *reader, bool *begins)
 {
-    int64_t ahead = reader->has_ahead ? reader->ahead.header.value_count : 0;
-    return reader->slots_seen + ahead >= reader->chunk->value_count;
+    *begins = reader->ahead.header.type == FIRN_PAGE_DATA_V2;
+    if (*begins)
+        return FIRN_OK;
+    FIRN_TRY(open_ahead(op, reader));
+    struct firn_buffer first = { 0 };
+    firn_status status =
+        firn_levels_decode(op, reader->content.rep, reader->content.rep_encoding, reader->leaf->rep_max, 1, &first);
+    *begins = status == FIRN_OK && first.data[0] == 0;
+    firn_buffer_done(&first);
+    return status;
+}
+
+firn_status firn_chunk_reader_at_row_end(struct firn_op *op, struct firn_chunk_reader *reader, bool *at_end)
+{
+    struct firn_page page;
+    bool has_page;
+    *at_end = true;
+    if (reader->leaf->rep_max == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, &has_page));
+    return has_page ? in_page(op, ahead_begins_row(op, reader, at_end), reader, page.offset) : FIRN_OK;
 }
 
 const struct firn_dictionary *firn_chunk_reader_dictionary(const struct firn_chunk_reader *reader)

@@ -31,7 +31,7 @@ struct firn_facts_scratch {
 };
 
 /* The facts of a decoded page of `leaf`. Its last row may go on in the next page if the column is nested: ends_row is
- * for the caller to set who knows (firn_chunk_reader_at_last). Bytes borrow from `scratch` until the next call. */
+ * for the caller to set who knows (firn_chunk_reader_at_row_end). Bytes borrow from `scratch` until the next call. */
 FIRN_CHECKED firn_status firn_page_facts_of(struct firn_op *op, struct firn_facts_scratch *scratch,
                                             const struct firn_parquet_node *leaf, const struct firn_vector *vector,
                                             struct firn_page_facts *out);

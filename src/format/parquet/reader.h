@@ -38,8 +38,10 @@ FIRN_CHECKED firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_
  * Counts are checked as for decoded pages; whether its levels fit those of the page after it is not. */
 FIRN_CHECKED firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 uint32_t row_count);
-/* Whether no data page comes after the one that was peeked at, or else decoded or passed last. */
-bool firn_chunk_reader_at_last(const struct firn_chunk_reader *reader);
+/* Whether the page that was decoded or passed last ends where a row ends: always but for nested columns, where the page
+ * after it is looked into. A vector given before stays valid. */
+FIRN_CHECKED firn_status firn_chunk_reader_at_row_end(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                      bool *at_end);
 /* The dictionary, valid until close; NULL: none was read so far. */
 const struct firn_dictionary *firn_chunk_reader_dictionary(const struct firn_chunk_reader *reader);
 void firn_chunk_reader_close(struct firn_chunk_reader *reader);
