@@ -2,6 +2,7 @@
  *
  * The Thrift bytes are copied once and everything parsed borrows from that copy. */
 #include "base/math.h"
+#include "format/parquet/created_by.h"
 #include "format/parquet/parse_internal.h"
 
 #define MAGIC_BYTES 4
@@ -401,12 +402,8 @@ static firn_status check_row_groups(struct firn_op *op, struct firn_footer *foot
  * taken to be longer by what such a header has at most; the reader stops after the last value. */
 static void extend_chunks(struct firn_footer *footer, uint64_t file_bytes)
 {
-    static const char prefix[] = "parquet-mr version 1.2.";
     static const int64_t header_bytes_max = 100;
-    struct firn_text by = footer->created_by;
-    size_t at = sizeof prefix - 1;
-    bool is_affected = by.len > at && memcmp(by.data, prefix, at) == 0 && by.data[at] <= '8' &&
-                       (by.len == at + 1 || by.data[at + 1] < '0' || by.data[at + 1] > '9');
+    bool is_affected = firn_written_before(footer->created_by, "parquet-mr", (struct firn_writer_version){ 1, 2, 9 });
     for (uint32_t i = 0; is_affected && i < footer->row_group_count; i++) {
         for (uint32_t k = 0; k < footer->leaf_count; k++) {
             struct firn_column_chunk *chunk = &footer->row_groups[i].chunks[k];

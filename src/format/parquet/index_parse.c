@@ -79,7 +79,7 @@ static enum firn_boundary_order parse_order(struct firn_parse *parse, const stru
 
 /* How many entries each list has; all of them describe the same pages. */
 struct counts {
-    uint32_t null_pages, min_values, max_values, null_counts, rep_histograms, def_histograms;
+    uint32_t null_pages, min_values, max_values, null_counts, nan_counts, rep_histograms, def_histograms;
 };
 
 static void parse_column_index_field(struct firn_parse *parse, const struct firn_thrift_field *field,
@@ -107,6 +107,9 @@ static void parse_column_index_field(struct firn_parse *parse, const struct firn
     case 7:
         out->def_histograms = firn_parse_i64_list(parse, field, &counts->def_histograms);
         break;
+    case 8:
+        out->nan_counts = firn_parse_i64_list(parse, field, &counts->nan_counts);
+        break;
     default:
         firn_thrift_skip(&parse->in, field);
     }
@@ -117,6 +120,7 @@ static bool counts_agree(const struct firn_column_index *index, const struct cou
     uint32_t pages = index->page_count;
     return counts->min_values == pages && counts->max_values == pages &&
            (!index->null_counts || counts->null_counts == pages) &&
+           (!index->nan_counts || counts->nan_counts == pages) &&
            (pages == 0 || (counts->rep_histograms % pages == 0 && counts->def_histograms % pages == 0));
 }
 
@@ -131,5 +135,9 @@ firn_status firn_column_index_parse(struct firn_op *op, struct firn_bytes bytes,
     out->page_count = counts.null_pages;
     if (!counts_agree(out, &counts))
         firn_cursor_fail(&parse.in, "has lists of different lengths");
+    if (out->page_count > 0) {
+        out->rep_level_count = counts.rep_histograms / out->page_count;
+        out->def_level_count = counts.def_histograms / out->page_count;
+    }
     return firn_parse_finish(op, &parse, "column index");
 }

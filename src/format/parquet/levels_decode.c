@@ -39,3 +39,20 @@ bool firn_levels_all_max(struct firn_bytes section, enum firn_encoding encoding,
 {
     return encoding == FIRN_ENCODING_RLE && firn_rle_is_constant(section, width_of(level_max), count, level_max);
 }
+
+bool firn_levels_count(struct firn_bytes section, uint8_t level_max, uint32_t count, int64_t *histogram)
+{
+    int64_t all[UINT8_MAX + 1] = { 0 };
+    if (!firn_rle_count(section, width_of(level_max), count, all))
+        return false;
+    for (size_t i = level_max + 1u; i < FIRN_COUNT_OF(all); i++)
+        if (all[i] > 0)
+            return false;
+    memcpy(histogram, all, (level_max + 1u) * sizeof *histogram);
+    return true;
+}
+
+bool firn_levels_begin_row(struct firn_bytes section, uint8_t rep_max, uint32_t count)
+{
+    return firn_rle_begins_with(section, width_of(rep_max), count, 0);
+}

@@ -17,7 +17,7 @@ struct firn_page_facts {
     bool has_bounds;              /* false: no value but NaN, or a type without order, or bounds are not known */
     bool min_exact, max_exact;    /* a value equals the bound; else it only encloses them */
     struct firn_bytes min, max;   /* as statistics hold them */
-    int64_t nan_count;            /* FLOAT, DOUBLE, FLOAT16; else 0 */
+    int64_t nan_count;            /* FLOAT, DOUBLE, FLOAT16; else 0. -1: not known */
     int64_t unencoded_bytes;      /* BYTE_ARRAY: sum of value lengths; -1: not known */
     const int64_t *rep_histogram; /* rep_max + 1 and def_max + 1 counts; NULL: not known */
     const int64_t *def_histogram;

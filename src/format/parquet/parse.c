@@ -59,6 +59,14 @@ void firn_parse_statistics(struct firn_parse *parse, struct firn_parquet_statist
             out->min_exact = firn_thrift_bool(in, &field);
             out->has_min_exact = true;
             break;
+        case 9:
+            if (field.type == FIRN_THRIFT_I64) {
+                out->nan_count = firn_thrift_i64(in, &field);
+                out->has_nan_count = true;
+            } else { /* used otherwise by some writers before it was defined */
+                firn_thrift_skip(in, &field);
+            }
+            break;
         default:
             firn_thrift_skip(in, &field);
         }

@@ -80,3 +80,42 @@ bool firn_rle_is_constant(struct firn_bytes in, unsigned width, size_t count, ui
     struct run run = take_run(&from, width, count);
     return !from.failure && !run.is_packed && run.value == value && run.count == count;
 }
+
+static void count_packed(struct firn_bytes packed, unsigned width, size_t count, int64_t *histogram)
+{
+    enum { BLOCK = 256 }; /* a multiple of 8: blocks begin at a byte */
+    uint8_t block[BLOCK];
+    for (size_t done = 0; done < count;) {
+        size_t now = FIRN_MIN(count - done, BLOCK), offset = done / 8 * width;
+        firn_unpack_u8((struct firn_bytes){ packed.data + offset, packed.len - offset }, width, now, block);
+        for (size_t i = 0; i < now; i++)
+            histogram[block[i]]++;
+        done += now;
+    }
+}
+
+bool firn_rle_count(struct firn_bytes in, unsigned width, size_t count, int64_t *histogram)
+{
+    struct firn_cursor from = firn_cursor_of(in);
+    for (size_t done = 0; done < count && !from.failure;) {
+        struct run run = take_run(&from, width, count - done);
+        if (run.is_packed)
+            count_packed(run.packed, width, run.count, histogram);
+        else
+            histogram[run.value] += (int64_t)run.count;
+        done += run.count;
+    }
+    return !from.failure;
+}
+
+bool firn_rle_begins_with(struct firn_bytes in, unsigned width, size_t count, uint8_t value)
+{
+    struct firn_cursor from = firn_cursor_of(in);
+    struct run run = { 0 };
+    while (run.count == 0 && !from.failure)
+        run = take_run(&from, width, count);
+    uint8_t first = (uint8_t)run.value;
+    if (run.is_packed && run.count > 0)
+        firn_unpack_u8(run.packed, width, 1, &first);
+    return run.count > 0 && first == value;
+}
