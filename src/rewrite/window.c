@@ -171,6 +171,16 @@ static void report_input(struct firn_op *op, struct firn_window *window, const s
     firn_progress_tick(op, window->run->context->progress, input->progress_file, input->progress_bytes);
 }
 
+/* The indexes of a large file are fetched apart from its chunks. */
+static void add_page_indexes(struct firn_input *input, const struct firn_row_group *row_group,
+                             struct firn_row_slice *slice)
+{
+    if (!input->object)
+        return;
+    slice->page_indexes = firn_page_index_reader_new(&input->arena, row_group, firn_object_size(input->object));
+    slice->held_bytes += firn_page_index_reader_bytes(slice->page_indexes);
+}
+
 /* Adds the slices of one opened piece. A row group that is deleted as a whole gives none: it is not read. */
 static struct piece_rows list_slices(struct firn_op *op, struct firn_window *window, struct firn_input *input,
                                      uint32_t piece_index)
@@ -200,6 +210,7 @@ static struct piece_rows list_slices(struct firn_op *op, struct firn_window *win
         rows.deleted += slice.deleted_count;
         if (slice.deleted_count == slice.row_count)
             continue;
+        add_page_indexes(input, row_group, &slice);
         FIRN_PUSH(op->arena, &window->slices, slice);
         input->slices_left++;
         piece_row += slice.row_count;
@@ -316,6 +327,8 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
     while (window->head < window->slices.count && window->head_row >= window->slices.items[window->head].row_count) {
         struct firn_row_slice *slice = &window->slices.items[window->head++];
         window->head_row -= slice->row_count;
+        if (slice->page_indexes)
+            firn_page_index_reader_clear(slice->page_indexes);
         if (--slice->input->slices_left == 0) {
             report_input(op, window, slice->input);
             close_input(window, slice->input);
@@ -371,5 +384,66 @@ firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window,
     }
     FIRN_TRY(read_range(op, window->run, input->object, offset, len, buffer));
     *bytes = firn_buffer_bytes(buffer);
+    return FIRN_OK;
+}
+
+/* Whether the manifest says that the whole column is free of NaN. Elements of lists are not counted by all writers. */
+static bool has_no_nan(const struct firn_data_file *file, const struct firn_parquet_node *leaf)
+{
+    const struct firn_count_map *counts = &file->nan_value_counts;
+    for (uint32_t i = 0; i < counts->count && leaf->has_field_id && leaf->rep_max == 0; i++)
+        if (counts->ids[i] == leaf->field_id)
+            return counts->counts[i] == 0;
+    return false;
+}
+
+static firn_status find_index(struct firn_op *op, struct firn_window *window, const struct firn_row_slice *slice,
+                              struct firn_file_range range, struct firn_bytes *out)
+{
+    const struct firn_input *input = slice->input;
+    *out = (struct firn_bytes){ 0 };
+    if (range.len == 0)
+        return FIRN_OK;
+    if (slice->page_indexes)
+        return firn_page_index_find(op, slice->page_indexes, input->object, range, &window->run->requests, out);
+    *out = (struct firn_bytes){ input->bytes.data + range.offset, (size_t)range.len };
+    return FIRN_OK;
+}
+
+static void log_broken_index(struct firn_op *op, const struct firn_row_slice *slice,
+                             const struct firn_parquet_node *leaf)
+{
+    firn_log(op, FIRN_LOG_DEBUG, "file=%.*s column=%.*s page index is broken, not used: %s",
+             FIRN_FMT(firn_row_slice_path(slice)), FIRN_FMT(leaf->path), op->error.text);
+}
+
+firn_status firn_row_slice_page_sources(struct firn_op *op, struct firn_window *window,
+                                        const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,
+                                        struct firn_page_sources *out)
+{
+    const struct firn_input *input = slice->input;
+    const struct firn_row_group *row_group = &input->footer->row_groups[slice->row_group];
+    const struct firn_column_chunk *chunk = &row_group->chunks[leaf->leaf_index];
+    uint64_t file_bytes = input->object ? firn_object_size(input->object) : input->bytes.len;
+    struct firn_bytes offsets, columns;
+    *out = (struct firn_page_sources){
+        .footer = input->footer,
+        .leaf = leaf,
+        .chunk = chunk,
+        .no_nan = has_no_nan(input->file, leaf),
+        .row_group_rows = row_group->row_count,
+    };
+    FIRN_TRY(find_index(op, window, slice, firn_offset_index_range(chunk, file_bytes), &offsets));
+    FIRN_TRY(find_index(op, window, slice, firn_column_index_range(chunk, file_bytes), &columns));
+    struct firn_offset_index *offset_index = FIRN_NEW(op->arena, struct firn_offset_index);
+    struct firn_column_index *column_index = FIRN_NEW(op->arena, struct firn_column_index);
+    if (offsets.len > 0 && firn_offset_index_parse(op, offsets, offset_index) == FIRN_OK)
+        out->offset_index = offset_index;
+    else if (offsets.len > 0)
+        log_broken_index(op, slice, leaf);
+    if (columns.len > 0 && firn_column_index_parse(op, columns, column_index) == FIRN_OK)
+        out->column_index = column_index;
+    else if (columns.len > 0)
+        log_broken_index(op, slice, leaf);
     return FIRN_OK;
 }

@@ -3,7 +3,9 @@
 #ifndef FIRN_REWRITE_WINDOW_H
 #define FIRN_REWRITE_WINDOW_H
 
+#include "format/parquet/page_facts_find.h"
 #include "rewrite/group_run.h"
+#include "rewrite/page_index.h"
 #include "rewrite/projection.h"
 
 struct firn_input;
@@ -21,6 +23,7 @@ struct firn_row_slice {
     int64_t deleted_count;                /* rows of the slice among them; never all */
     uint64_t bytes;                       /* compressed */
     uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
+    struct firn_page_index_reader *page_indexes; /* of a large file; NULL: what there is lies in memory */
 };
 
 struct firn_window {
@@ -57,5 +60,12 @@ FIRN_CHECKED firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_wi
                                               const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,
                                               struct firn_buffer *buffer, const struct firn_column_chunk **chunk,
                                               struct firn_bytes *bytes);
+/* What the input knows of the pages of a leaf's chunk. Its indexes are read when they are first asked for; those that
+ * are broken are left out, as they are hints. Lives in op->arena, which should go with the chunk, and borrows from the
+ * window. Thread-safe. */
+FIRN_CHECKED firn_status firn_row_slice_page_sources(struct firn_op *op, struct firn_window *window,
+                                                     const struct firn_row_slice *slice,
+                                                     const struct firn_parquet_node *leaf,
+                                                     struct firn_page_sources *out);
 
 #endif
