@@ -26,11 +26,12 @@ static const char *const metric_keys[] = {
 };
 _Static_assert(FIRN_COUNT_OF(metric_keys) == FIRN_METRIC_COUNT, "one key per metric");
 
-/* A total of the branch, and what changes it. */
-static const struct {
-    const char *key;
-    enum firn_summary_metric added, removed;
-} totals[] = {
+const char *firn_summary_metric_key(enum firn_summary_metric metric)
+{
+    return metric_keys[metric];
+}
+
+const struct firn_summary_total firn_summary_totals[] = {
     { "total-records", FIRN_METRIC_ADDED_RECORDS, FIRN_METRIC_REMOVED_RECORDS },
     { "total-files-size", FIRN_METRIC_ADDED_BYTES, FIRN_METRIC_REMOVED_BYTES },
     { "total-data-files", FIRN_METRIC_ADDED_DATA_FILES, FIRN_METRIC_REMOVED_DATA_FILES },
@@ -38,6 +39,7 @@ static const struct {
     { "total-position-deletes", FIRN_METRIC_ADDED_POSITION_DELETES, FIRN_METRIC_REMOVED_POSITION_DELETES },
     { "total-equality-deletes", FIRN_METRIC_ADDED_EQUALITY_DELETES, FIRN_METRIC_REMOVED_EQUALITY_DELETES },
 };
+_Static_assert(FIRN_COUNT_OF(firn_summary_totals) == FIRN_SUMMARY_TOTAL_COUNT, "as many as the header says");
 
 static firn_status partition_path_of(struct firn_op *op, const struct firn_metadata *metadata,
                                      const struct firn_data_file *file, struct firn_text *out)
@@ -131,15 +133,15 @@ static void set_number(struct firn_op *op, json_t *json, const char *key, int64_
 static void set_totals(struct firn_op *op, json_t *json, const struct firn_summary *summary,
                        const struct firn_snapshot *head)
 {
-    for (size_t i = 0; i < FIRN_COUNT_OF(totals); i++) {
+    for (size_t i = 0; i < FIRN_SUMMARY_TOTAL_COUNT; i++) {
         int64_t total = 0;
-        const char *before = head ? json_string_value(json_object_get(head->summary, totals[i].key)) : "0";
+        const char *before = head ? json_string_value(json_object_get(head->summary, firn_summary_totals[i].key)) : "0";
         if (!before || !firn_text_to_i64(firn_text_of(before), &total))
             continue;
-        if (__builtin_add_overflow(total, summary->metrics[totals[i].added], &total) ||
-            __builtin_sub_overflow(total, summary->metrics[totals[i].removed], &total) || total < 0)
+        if (__builtin_add_overflow(total, summary->metrics[firn_summary_totals[i].added], &total) ||
+            __builtin_sub_overflow(total, summary->metrics[firn_summary_totals[i].removed], &total) || total < 0)
             continue;
-        set_number(op, json, totals[i].key, total);
+        set_number(op, json, firn_summary_totals[i].key, total);
     }
 }
 

@@ -42,6 +42,17 @@ enum firn_summary_metric {
     FIRN_METRIC_COUNT
 };
 
+/* "added-records", ... */
+const char *firn_summary_metric_key(enum firn_summary_metric metric);
+
+/* A total of the branch, and what changes it from one snapshot to the next. */
+struct firn_summary_total {
+    const char *key; /* "total-records", ... */
+    enum firn_summary_metric added, removed;
+};
+enum { FIRN_SUMMARY_TOTAL_COUNT = 6 };
+extern const struct firn_summary_total firn_summary_totals[FIRN_SUMMARY_TOTAL_COUNT];
+
 struct firn_summary {
     int64_t metrics[FIRN_METRIC_COUNT];
     struct firn_map partitions; /* partition key to its own metrics */

@@ -48,6 +48,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_ancestors_of,
     &cmd_describe,
     &cmd_inspect,
+    &cmd_verify,
     &cmd_demo,
     &cmd_help,
     NULL,

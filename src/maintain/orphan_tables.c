@@ -115,15 +115,6 @@ struct checking {
     const struct firn_text *locations;
 };
 
-/* Early version 1 tables have no uuid: then the recorded location tells. */
-static bool is_same_table(struct firn_op *op, const struct firn_table *table, const struct firn_table_identity *found)
-{
-    const struct firn_metadata *own = table->metadata;
-    if (own->table_uuid.len && found->table_uuid.len)
-        return firn_text_same_nocase(own->table_uuid, found->table_uuid);
-    return firn_location_same(op, table->store, own->location, found->location);
-}
-
 static firn_status refuse(struct firn_op *op, firn_status status)
 {
     return firn_hint(op, status,
@@ -145,7 +136,7 @@ static firn_status check_metadata(struct firn_op *op, const struct firn_table *t
                       firn_fail(op, FIRN_DENIED, "which table a listed metadata file belongs to cannot be told: %.*s",
                                 FIRN_FMT(why)));
     }
-    if (is_same_table(op, table, &found))
+    if (firn_table_identity_same(op, table, &found))
         return FIRN_OK;
     return refuse(op, firn_fail(op, FIRN_DENIED,
                                 "'%.*s' belongs to another table (uuid %.*s, location '%.*s'), whose files would be "

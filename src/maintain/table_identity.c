@@ -100,3 +100,12 @@ firn_status firn_table_identity_read(struct firn_op *op, struct firn_store *stor
     *out = (struct firn_table_identity){ metadata->table_uuid, metadata->location };
     return FIRN_OK;
 }
+
+bool firn_table_identity_same(struct firn_op *op, const struct firn_table *table,
+                              const struct firn_table_identity *identity)
+{
+    const struct firn_metadata *own = table->metadata;
+    if (own->table_uuid.len && identity->table_uuid.len)
+        return firn_text_same_nocase(own->table_uuid, identity->table_uuid);
+    return firn_location_same(op, table->store, own->location, identity->location);
+}

@@ -14,8 +14,7 @@ static firn_status read_manifest_list(struct firn_op *op, struct firn_store *sto
     return firn_context(op, status, "manifest list \"%.*s\"", FIRN_FMT(path));
 }
 
-/* What a list says of a manifest's entries, from the entries. */
-static void count_entries(const struct firn_manifest *manifest, struct firn_manifest_file *row)
+void firn_manifest_count_entries(const struct firn_manifest *manifest, struct firn_manifest_file *row)
 {
     int64_t files[3] = { 0 }, rows[3] = { 0 };
     for (uint32_t i = 0; i < manifest->count; i++) {
@@ -50,7 +49,7 @@ static firn_status describe_embedded_manifest(struct firn_op *op, struct firn_st
     row->spec_id = manifest.spec_id;
     row->added_snapshot_id = snapshot->id;
     row->first_row_id = FIRN_ABSENT;
-    count_entries(&manifest, row);
+    firn_manifest_count_entries(&manifest, row);
     return FIRN_OK;
 }
 
@@ -72,7 +71,7 @@ firn_status firn_manifest_count(struct firn_op *op, struct firn_store *store, co
     if (has_counts(row))
         return FIRN_OK;
     FIRN_TRY(firn_manifest_read(op, store, metadata, row, options, &manifest));
-    count_entries(&manifest, row);
+    firn_manifest_count_entries(&manifest, row);
     return FIRN_OK;
 }
 

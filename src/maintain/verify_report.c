@@ -1,0 +1,59 @@
+/* The report of firn verify as JSON. */
+#include "format/json/json.h"
+#include "maintain/verify.h"
+
+static json_t *text_or_null(struct firn_text text)
+{
+    return text.len ? firn_json_string(text) : json_null();
+}
+
+static json_t *findings_json(const struct firn_verify_report *report)
+{
+    json_t *findings = json_array();
+    for (size_t i = 0; i < report->finding_count; i++) {
+        const struct firn_finding *finding = &report->findings[i];
+        json_t *json = json_object();
+        firn_json_set_text(json, "severity", firn_text_of(firn_severity_name(finding->severity)));
+        firn_json_set_text(json, "code", firn_text_of(finding->code));
+        firn_json_set(json, "location", text_or_null(finding->location));
+        firn_json_set_text(json, "text", finding->text);
+        firn_json_set(json, "hint", text_or_null(finding->hint));
+        json_array_append_new(findings, json);
+    }
+    return findings;
+}
+
+static json_t *snapshots_json(const struct firn_verify_report *report)
+{
+    json_t *snapshots = json_array();
+    for (size_t i = 0; i < report->snapshot_count; i++) {
+        const struct firn_verify_snapshot *snapshot = &report->snapshots[i];
+        json_t *json = json_object();
+        firn_json_set_text(json, "snapshot_id", snapshot->id);
+        firn_json_set(json, "refs", text_or_null(snapshot->refs));
+        firn_json_set_bool(json, "readable", snapshot->is_readable);
+        firn_json_set(json, "reason", text_or_null(snapshot->why));
+        json_array_append_new(snapshots, json);
+    }
+    return snapshots;
+}
+
+json_t *firn_verify_json(struct firn_op *op, struct firn_text name, const struct firn_verify_report *report)
+{
+    json_t *json = firn_json_own(op->arena, json_object());
+    firn_json_set_text(json, "table", name);
+    firn_json_set_bool(json, "broken", report->error_count > 0);
+    firn_json_set_i64(json, "errors", (int64_t)report->error_count);
+    firn_json_set_i64(json, "warnings", (int64_t)report->warning_count);
+    firn_json_set_i64(json, "notices", (int64_t)report->notice_count);
+    firn_json_set(json, "findings", findings_json(report));
+    firn_json_set(json, "snapshots", snapshots_json(report));
+    firn_json_set_i64(json, "readable_snapshots", (int64_t)report->readable_count);
+    firn_json_set_i64(json, "manifest_lists", (int64_t)report->manifest_list_count);
+    firn_json_set_i64(json, "manifests", (int64_t)report->manifest_count);
+    firn_json_set_i64(json, "files", (int64_t)report->file_count);
+    firn_json_set_i64(json, "checked_files", (int64_t)report->checked_count);
+    firn_json_set_i64(json, "checked_bytes", (int64_t)report->checked_bytes);
+    firn_json_set_i64(json, "elapsed_ms", report->elapsed_ms);
+    return json;
+}
