@@ -39,7 +39,9 @@ static const struct cli_option options[] = {
       "What to do with files recorded under the same path but another scheme or authority: ERROR stops and lists them, "
       "IGNORE keeps them, DELETE takes them for orphans (ERROR)" },
     { "prefix-listing", CLI_FLAG, ARG(prefix_listing), NULL, NULL, NULL, 0, 0, false,
-      "Accepted for scripts written for Spark: each store lists in the way that is best for it" },
+      "Accepted for scripts written for Spark, and said to change nothing: each store lists in the way that is best "
+      "for "
+      "it, and what is hidden or young stays either way" },
     { "stream-results", CLI_FLAG, ARG(stream_results), NULL, NULL, NULL, 0, 0, false,
       "Print at most 20000 files, as Spark does then; memory is bounded either way" },
     { "trust-location", CLI_FLAG, ARG(trust_location), NULL, NULL, NULL, 0, 0, false,
@@ -209,6 +211,8 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     const struct orphan_args *args = arguments;
     struct firn_table table;
     struct firn_orphan_plan *plan;
+    if (args->prefix_listing && !cli->globals.quiet)
+        fprintf(cli->err, "firn: note: --prefix-listing changes nothing, the store is listed as is best for it\n");
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     struct firn_remove_orphan_files_args procedure = {
         .older_than = args->older_than,

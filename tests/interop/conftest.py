@@ -1,6 +1,7 @@
 """Fixtures: one lake and one Spark session for the whole run, a fresh namespace for each test."""
 import os
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import engines
 from firn import PROGRAM, Firn
 from lake import Lake
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
 def pytest_sessionstart(session):
@@ -50,3 +53,15 @@ def spark(lake):
     session = engines.start_spark(lake)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def as_nobody(folder, lake):
+    """firn as a user without rights to the lake; the lake's files stay readable."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root to become another user")
+    program = os.path.join(folder, "firn")
+    shutil.copy(PROGRAM, program)
+    os.chmod(program, 0o755)
+    subprocess.run(["chmod", "-R", "a+rX", lake.folder], check=True)
+    return Firn(lake.folder, program, NOBODY)

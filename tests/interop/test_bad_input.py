@@ -3,7 +3,6 @@ import glob
 import json
 import os
 import random
-import shutil
 import subprocess
 import time
 
@@ -12,12 +11,11 @@ import pytest
 
 from checks import check_nothing_left, metadata_of
 from engines import path_of, rows_of_pyiceberg
-from firn import CONFLICT, CORRUPT, FAILED, NOT_FOUND, OK, PARTIAL, PROGRAM, Firn
+from firn import CONFLICT, CORRUPT, FAILED, NOT_FOUND, OK, PARTIAL, Firn
 from iceberg_files import files_below, live_files, manifests_of, read_metadata, snapshot_of
 from lake import Lake, full_name
 from tables import EVENTS, append_events
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 REWRITE_ALL = {"rewrite-all": "true"}
 
 
@@ -192,18 +190,6 @@ def test_unknown_tables(firn, lake, namespace, folder):
     check_one_error(compact(firn, full_name(f"{namespace}.nothing"), NOT_FOUND), "nothing")
     check_one_error(compact(firn, f"nolake.{namespace}.t", (NOT_FOUND, 2)), "nolake")
     check_one_error(compact(firn, f"{folder}/no/such/table", NOT_FOUND), "no/such/table")
-
-
-@pytest.fixture
-def as_nobody(folder, lake):
-    """firn as a user without rights to the lake; the lake's files stay readable."""
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("needs root to become another user")
-    program = os.path.join(folder, "firn")
-    shutil.copy(PROGRAM, program)
-    os.chmod(program, 0o755)
-    subprocess.run(["chmod", "-R", "a+rX", lake.folder], check=True)
-    return Firn(lake.folder, program, NOBODY)
 
 
 def test_read_only_warehouse(as_nobody, victim):

@@ -84,6 +84,11 @@ EXPIRY = {
                       "'history.expire.min-snapshots-to-keep' = '4')"], {}),
     "old_references": (["SET TBLPROPERTIES ('history.expire.max-ref-age-ms' = '1')"], {"older_than": 99}),
     "no_references": (["DROP BRANCH dev", "DROP TAG early"], {"older_than": 99}),
+    "branch_age": (["REPLACE BRANCH dev WITH SNAPSHOT RETENTION 1000 DAYS"], {"older_than": 99}),
+    "old_tag": (["CREATE OR REPLACE TAG early RETAIN 1 MINUTES"], {"older_than": 99}),
+    "retain_all": ([], {"older_than": 99, "retain_last": 2147483647}),
+    "retain_none": ([], {"older_than": 99, "retain_last": 0}),
+    "no_deletes": ([], {"older_than": 99, "max_concurrent_deletes": 0}),
     "head_by_id": ([], {"snapshot_ids": [-1]}),
     "tag_by_id": ([], {"snapshot_ids": [1]}),
     "gc_disabled": (["SET TBLPROPERTIES ('gc.enabled' = 'false')"], {"older_than": 99}),
@@ -253,6 +258,32 @@ def random_arguments(rng, count):
     return arguments
 
 
+def strays_around(rng, folder):
+    """Files that nothing refers to, and all others, older than the age guard of orphan removal."""
+    for number in range(12):
+        place = rng.choice(["data", "data/p=a", "data/p=new", "metadata", "data/_hidden", "deep/er"])
+        os.makedirs(os.path.join(folder, place), exist_ok=True)
+        with open(os.path.join(folder, place, f"stray-{number}"), "w", encoding="utf-8") as file:
+            file.write("stray")
+    moment = time.time() - 10 * 86400
+    for root, _, names in os.walk(folder):
+        for name in names:
+            os.utime(os.path.join(root, name), (moment, moment))
+
+
+def orphans_of_both(spark, firn, twice):
+    """What each calls an orphan, and what it deletes."""
+    def spark_orphans(_):
+        rows = spark.sql(f"CALL lake.system.remove_orphan_files(table => '{twice.identifier}')").collect()
+        return sorted(path_of(row[0]) for row in rows)
+
+    def firn_orphans(name):
+        rows = firn("--quiet", "--output", "json", "remove-orphan-files", name).json["orphan_files"]
+        return sorted(path_of(row["orphan_file_location"]) for row in rows)
+
+    return [(found, deleted) for found, _, deleted in (twice.run(spark_orphans), twice.run(firn_orphans))]
+
+
 @pytest.mark.parametrize("run", range(int(os.environ.get("FIRN_PROPERTY_RUNS") or 2)))
 def test_random_histories(spark, firn, lake, run):
     seed = FIRST_SEED + run
@@ -276,6 +307,10 @@ def test_random_histories(spark, firn, lake, run):
         assert isinstance(found, str) or found == expected, f"seed {seed}: {arguments}"
         assert firn_deleted == spark_deleted, f"seed {seed}: {arguments}"
         assert state_of(firn_metadata) == state_of(spark_metadata), f"seed {seed}: {arguments}"
+    strays_around(rng, twice.folder)
+    twice.save()
+    by_spark_found, by_firn_found = orphans_of_both(spark, firn, twice)
+    assert by_firn_found == by_spark_found and len(by_firn_found[1]) > 0, f"seed {seed}"
 
 
 # Procedures on references: CALL arguments and firn's. {0} is the oldest snapshot, {-1} the current one.
@@ -415,11 +450,21 @@ def test_a_branch_on_an_empty_table(spark, firn, lake):
         check_same(twice, spark_call(spark, f"ALTER TABLE {full_name(identifier)} {statement}"), firn_call(firn, line))
 
 
-def test_staged_writes(spark, firn, lake):
+def reading(call, twice, found):
+    """The call, after which the sequence number and row ids of every live file are put into `found`."""
+    def call_and_read(name):
+        result = call(name)
+        found.append(sorted((file["file_path"], file["sequence_number"], file.get("first_row_id")) for file in live_files(twice.metadata())))
+        return result
+    return call_and_read
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_staged_writes(spark, firn, lake, version):
     """Write-audit-publish: what was staged beside main is published as Spark does it."""
     identifier = f"{lake.new_namespace()}.staged"
     name = full_name(identifier)
-    spark.sql(f"CREATE TABLE {name} (id BIGINT) USING iceberg TBLPROPERTIES ('write.wap.enabled' = 'true')")
+    spark.sql(f"CREATE TABLE {name} (id BIGINT) USING iceberg TBLPROPERTIES ('write.wap.enabled' = 'true', 'format-version' = '{version}')")
     spark.sql(f"INSERT INTO {name} VALUES (1)")
     for wap_id in ("next", "beside"):
         spark.conf.set("spark.wap.id", wap_id)
@@ -427,8 +472,10 @@ def test_staged_writes(spark, firn, lake):
     spark.conf.unset("spark.wap.id")
     twice = Twice(lake, identifier)
     for wap_id in ("next", "beside"):
-        check_same(twice, spark_call(spark, f"CALL lake.system.publish_changes('{identifier}', '{wap_id}')"),
-                   firn_call(firn, f"publish-changes {wap_id}"))
+        ids = []
+        check_same(twice, reading(spark_call(spark, f"CALL lake.system.publish_changes('{identifier}', '{wap_id}')"), twice, ids),
+                   reading(firn_call(firn, f"publish-changes {wap_id}"), twice, ids))
+        assert ids[0] == ids[1], wap_id
     firn("publish-changes", name, "next")
     firn("publish-changes", name, "beside")
     assert sorted(row[0] for row in spark.table(name).collect()) == [1, 4, 6]

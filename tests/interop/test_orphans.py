@@ -15,7 +15,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
 from engines import path_of
-from firn import FAILED, NOT_FOUND, OK, USAGE
+from firn import FAILED, NOT_FOUND, OK, PARTIAL, USAGE
 from lake import full_name
 
 DAY = 86400
@@ -149,6 +149,28 @@ def test_dry_run(firn, spark, plain):
     assert listed and left == files_below(plain.copy)
 
 
+@pytest.mark.parametrize("firn_arguments, spark_arguments", [
+    (["--stream-results"], {}),  # Spark has it since Iceberg 1.11
+    (["--max-concurrent-deletes", "50"], {"max_concurrent_deletes": "50"}),
+    (["--prefix-mismatch-mode", "delete"], {"prefix_mismatch_mode": "'delete'"}),
+])
+def test_other_arguments(firn, spark, plain, firn_arguments, spark_arguments):
+    listed, _ = compare(firn, spark, plain, firn_arguments, spark_arguments)
+    assert "data/stray.parquet" in listed and "data/.crc" not in listed
+
+
+def test_prefix_listing(firn, spark, plain):
+    """Spark tells hidden paths by the text of the location then: spelled as Hadoop spells it, they are those of a walk."""
+    location = f"file:{plain.folder}/data"
+    listed, _ = compare(firn, spark, plain, ["--prefix-listing", "--location", location],
+                        {"prefix_listing": "true", "location": f"'{location}'"})
+    assert "data/stray.parquet" in listed and "data/_p=a/_hidden" not in listed
+    plain.put_back()
+    run = firn("remove-orphan-files", f"lake.{plain.identifier}", "--prefix-listing", "--dry-run")
+    assert "--prefix-listing changes nothing" in run.err
+    assert firn("--quiet", "remove-orphan-files", f"lake.{plain.identifier}", "--prefix-listing", "--dry-run").err == ""
+
+
 def test_location(firn, spark, plain):
     location = plain.folder + "/data"
     listed, _ = compare(firn, spark, plain, ["--location", location, "--max-concurrent-deletes", "3"],
@@ -186,6 +208,28 @@ def test_equal_prefixes(firn, spark, spelled):
                         {"equal_schemes": "map('gs,s3', 'file')", "equal_authorities": "map('b', '')"})
     assert not set(FOREIGN) & listed and "data/stray.parquet" in listed
     compare(firn, spark, spelled, ["--equal-schemes", "gs=file"], {"equal_schemes": "map('gs', 'file')"}, status=USAGE)
+
+
+def test_a_young_age_is_warned_of(firn, plain):
+    plain.put_back()
+    name = f"lake.{plain.identifier}"
+    assert "THE FILES OF EVERY WRITE" in firn("--quiet", "remove-orphan-files", name, "--dry-run", "--older-than", "2d").err
+    assert firn("--quiet", "remove-orphan-files", name, "--dry-run", "--older-than", "4d").err == ""
+
+
+def test_what_cannot_be_deleted(as_nobody, firn, plain):
+    """It is named, not counted, and the exit status shows it; the next run deletes it."""
+    plain.put_back()
+    put(plain.folder + "/data/stuck/stray", 10)
+    subprocess.run(["chmod", "-R", "a+rwX", plain.folder], check=True)
+    os.chmod(plain.folder + "/data/stuck", 0o755)
+    run = as_nobody("--quiet", "--output", "json", "remove-orphan-files", f"lake.{plain.identifier}", status=PARTIAL)
+    report = run.json["report"]
+    assert report["failed_files_count"] == 1 and report["deleted_files_count"] == report["orphan_files_count"] - 1 > 0
+    assert "data/stuck/stray" in report["failures"][0] and "1 of" in run.err
+    assert firn_result(firn, plain)[0] == {"data/stuck/stray"}
+    assert firn_result(firn, plain)[0] == set()
+    plain.put_back()
 
 
 def test_refusals(firn, spark, plain):
