@@ -101,6 +101,7 @@ static firn_status find_conversions(struct firn_op *op, struct firn_checked_parq
             continue;
         FIRN_CHECK_ERROR(parquet->checked, "column-type", "%s", op->error.text);
         leaf->field = NULL;
+        parquet->has_rows = false;
     }
     return FIRN_OK;
 }
@@ -117,8 +118,10 @@ static bool has_column(const struct firn_parquet_node *node, int32_t id)
 
 static void require_column(struct firn_checked_parquet *parquet, int32_t id, struct firn_text name, const char *code)
 {
-    if (!has_column(&parquet->footer->root, id) && !firn_check_is_constant(parquet->checked, id))
-        FIRN_CHECK_ERROR(parquet->checked, code, "it lacks the column '%.*s' (field id %d)", FIRN_FMT(name), id);
+    if (has_column(&parquet->footer->root, id) || firn_check_is_constant(parquet->checked, id))
+        return;
+    FIRN_CHECK_ERROR(parquet->checked, code, "it lacks the column '%.*s' (field id %d)", FIRN_FMT(name), id);
+    parquet->has_rows = false;
 }
 
 /* Columns without which readers fail: all required ones of data, and those by which deletes delete. */
@@ -146,6 +149,7 @@ firn_status firn_check_columns(struct firn_op *op, struct firn_checked_parquet *
 {
     bool known;
     FIRN_TRY(check_ids(op, parquet, &known));
+    parquet->has_rows = known;
     match_leaves(op, parquet, &parquet->footer->root, known);
     if (known)
         check_presence(parquet);

@@ -125,8 +125,10 @@ static firn_status check_leaf(struct firn_op *op, struct firn_checked_parquet *p
         .repeated = leaf->node->rep_max > 0,
     };
     bool complete = false;
-    if (parquet->checked->what->deep)
+    if (parquet->checked->what->deep) {
         FIRN_TRY(firn_check_values(op, parquet, index, &facts, &complete));
+        parquet->has_rows = parquet->has_rows && complete;
+    }
     if (!leaf->field)
         return FIRN_OK;
     if (!complete) {
@@ -199,7 +201,7 @@ static firn_status check_parquet(struct firn_op *op, struct firn_checked_parquet
     FIRN_TRY(firn_check_columns(op, parquet));
     for (uint32_t i = 0; i < parquet->footer->leaf_count; i++)
         FIRN_TRY(check_leaf(op, parquet, i));
-    if (what->deep && what->entry->file.content == FIRN_CONTENT_POSITION_DELETES)
+    if (what->deep && parquet->has_rows && what->entry->file.content == FIRN_CONTENT_POSITION_DELETES)
         return firn_check_position_deletes(op, parquet->checked);
     return FIRN_OK;
 }

@@ -61,6 +61,7 @@ struct firn_checked_parquet {
     struct firn_checked_leaf *leaves;
     struct firn_buffer bytes; /* of the footer, index or chunk at hand */
     struct firn_codec_context *codecs;
+    bool has_rows; /* nothing that was found keeps its rows from being read one by one */
 };
 
 FIRN_CHECKED firn_status firn_check_parquet(struct firn_op *op, struct firn_checked *checked);
