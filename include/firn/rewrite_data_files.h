@@ -4,8 +4,7 @@
 
 #include "firn/catalog.h"
 #include "firn/progress.h"
-
-#include <jansson.h>
+#include "firn/rung.h"
 
 struct firn_pool;
 
@@ -57,12 +56,11 @@ struct firn_rewrite_data_files_report {
     int64_t replanned_groups_count;     /* lost to commits of others, planned anew on the table as it was then */
     int64_t carried_delete_files_count; /* written anew for deletes that others committed while this ran */
     int64_t carried_rows_count;         /* that these delete */
-    int64_t reused_groups_count;        /* that an earlier run had finished, and did not commit */
-    int64_t leftover_files_count;       /* deleted, of earlier runs that did not end */
     int64_t rows;                       /* written */
     int64_t deleted_rows_count;         /* left out, since delete files say so */
     int64_t kept_delete_files_count;    /* applied, and kept: they apply to data files that were not rewritten */
     int64_t kept_for_data_files_count;  /* so many */
+    struct firn_rung_counts pages;      /* of the data files: what was done to them */
     int64_t elapsed_ms;
     int64_t snapshot_id; /* last committed; -1: none */
     struct firn_text *warnings;

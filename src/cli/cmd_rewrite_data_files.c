@@ -25,7 +25,9 @@ static const struct cli_option options[] = {
       "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
       "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits, "
       "partial-progress.max-failed-commits, use-starting-sequence-number, output-spec-id, max-files-to-rewrite, "
-      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; and firn's own carry-over-deletes" },
+      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; and firn's own carry-over-deletes, "
+      "layout and "
+      "force-rung" },
     { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
       "Proof before the commit: counts and footers, or also a fingerprint of every column" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
@@ -102,6 +104,38 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
     return FIRN_OK;
 }
 
+/* Appends "NAME BYTES" to a list of such. */
+static void list_bytes(struct firn_arena *arena, struct firn_text *list, const char *name,
+                       const struct firn_rung_count *count)
+{
+    if (count->pages == 0)
+        return;
+    *list = firn_text_format(arena, "%.*s%s%s %.*s", FIRN_FMT(*list), list->len ? ", " : "", name,
+                             FIRN_FMT(cli_bytes_text(arena, (uint64_t)count->bytes)));
+}
+
+/* What was done to the pages of the input, and why no less. */
+static void print_pages(struct firn_op *op, struct cli *cli, const struct firn_rung_counts *pages)
+{
+    struct firn_text rungs = { 0 }, reasons = { 0 };
+    for (int i = 0; i < FIRN_RUNG_COUNT; i++)
+        list_bytes(op->arena, &rungs, firn_rung_name((enum firn_rung)i), &pages->rungs[i]);
+    for (int i = 0; i < FIRN_REASON_COUNT; i++)
+        list_bytes(op->arena, &reasons, firn_rung_reason_name((enum firn_rung_reason)i), &pages->reasons[i]);
+    if (rungs.len > 0)
+        fprintf(cli->out, "pages: %.*s", FIRN_FMT(rungs));
+    if (reasons.len > 0)
+        fprintf(cli->out, " (%.*s)", FIRN_FMT(reasons));
+    if (rungs.len > 0)
+        fprintf(cli->out, "\n");
+}
+
+static json_t *pages_json(const void *context)
+{
+    const struct firn_rewrite_data_files_report *report = context;
+    return json_pack("{s:o}", "pages", firn_rung_counts_json(&report->pages));
+}
+
 static void print_remarks(struct firn_op *op, struct cli *cli, const void *context)
 {
     const struct firn_rewrite_data_files_report *report = context;
@@ -112,12 +146,7 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
                 FIRN_FMT(cli_bytes_text(arena, (uint64_t)report->added_bytes_count)),
                 FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
                 report->snapshot_id);
-    if (report->reused_groups_count > 0)
-        fprintf(cli->out, "%.*s file groups had been finished by a run that did not end\n",
-                FIRN_FMT(cli_count_text(arena, report->reused_groups_count)));
-    if (report->leftover_files_count > 0)
-        fprintf(cli->out, "%.*s files that runs before had left were deleted\n",
-                FIRN_FMT(cli_count_text(arena, report->leftover_files_count)));
+    print_pages(op, cli, &report->pages);
     if (report->replanned_groups_count > 0)
         fprintf(cli->out, "%.*s file groups were lost to commits of others and planned anew\n",
                 FIRN_FMT(cli_count_text(arena, report->replanned_groups_count)));
@@ -155,8 +184,6 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         { "replanned_groups_count", report->replanned_groups_count },
         { "carried_delete_files_count", report->carried_delete_files_count },
         { "carried_rows_count", report->carried_rows_count },
-        { "reused_groups_count", report->reused_groups_count },
-        { "leftover_files_count", report->leftover_files_count },
         { "elapsed_ms", report->elapsed_ms },
     };
     const struct cli_row row = {
@@ -166,6 +193,7 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .snapshot_id = report->snapshot_id,
         .warnings = report->warnings,
         .warning_count = report->warning_count,
+        .more_json = pages_json,
         .print_remarks = print_remarks,
         .report = report,
     };
@@ -215,7 +243,15 @@ const struct cli_command cmd_rewrite_data_files = {
         "applied to nothing before.\n\nPosition deletes and deletion vectors that others commit meanwhile are carried "
         "over: the same commit deletes those rows of the new files, unless carry-over-deletes=false. What others "
         "commit that cannot be carried over, such as the removal of a file being rewritten, has the files planned "
-        "anew, as often as commit.retry.num-retries says.\n\nBefore the commit the rows read, deleted and written are "
+        "anew, as often as commit.retry.num-retries says.\n\nPages that need no change are copied as they lie, still "
+        "compressed; the others are decoded and encoded. layout=balanced (the default) copies pages of sensible size "
+        "unless samples say that the column becomes smaller by encoding it anew, layout=fastest copies whatever may "
+        "be, "
+        "layout=smallest encodes unless nothing is gained by it; the table property firn.layout sets it for a table. "
+        "The report says how many bytes were kept, spliced, remapped (dictionary indices only) and transcoded, and "
+        "why. "
+        "force-rung=keep|splice|remap|transcode takes no cheaper way than the one named, for tests.\n\nBefore the "
+        "commit the rows read, deleted and written are "
         "counted against each "
         "other for every group and each output's footer is read back. ORC and Avro data files, and files with deletes "
         "in a format that firn does not read, are left where they are and reported.",

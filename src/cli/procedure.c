@@ -81,6 +81,8 @@ static firn_status print_row_json(struct firn_op *op, struct cli *cli, const str
     json_t *json = json_object(), *warnings = json_array();
     for (size_t i = 0; i < row->number_count; i++)
         json_object_set_new(json, row->numbers[i].key, json_integer(row->numbers[i].value));
+    if (row->more_json)
+        json_object_update_new(json, row->more_json(row->report));
     json_object_set_new(json, "snapshot_id", row->snapshot_id < 0 ? json_null() : json_integer(row->snapshot_id));
     for (uint32_t i = 0; i < row->warning_count; i++)
         json_array_append_new(warnings, json_stringn(row->warnings[i].data, row->warnings[i].len));

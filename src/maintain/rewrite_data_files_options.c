@@ -6,6 +6,13 @@
 
 #define TARGET_FILE_BYTES_DEFAULT INT64_C(536870912)
 
+/* The table's own wish, which the option layout overrides. */
+#define LAYOUT_PROPERTY "firn.layout"
+
+/* In the order of enum firn_rung, after none. */
+static const char *const forced_rung_names[] = { "none", "keep", "splice", "remap", "transcode", NULL };
+_Static_assert(FIRN_COUNT_OF(forced_rung_names) == FIRN_RUNG_COUNT + 2, "none, and one name a rung");
+
 #define AT(member) offsetof(struct firn_rewrite_options, member)
 
 static const struct firn_option_row rows[] = {
@@ -21,7 +28,10 @@ static const struct firn_option_row rows[] = {
     { "use-starting-sequence-number", FIRN_OPTION_FLAG, AT(use_starting_sequence_number), 0, 0, NULL, false },
     { "rewrite-job-order", FIRN_OPTION_CHOICE, AT(job_order), 0, 0, firn_job_order_names, false },
     { "remove-dangling-deletes", FIRN_OPTION_FLAG, AT(remove_dangling_deletes), 0, 0, NULL, false },
-    { "carry-over-deletes", FIRN_OPTION_FLAG, AT(carry_over_deletes), 0, 0, NULL, false }, /* firn's own */
+    { "carry-over-deletes", FIRN_OPTION_FLAG, AT(carry_over_deletes), 0, 0, NULL, false },
+    /* firn's own, as the one before */
+    { "layout", FIRN_OPTION_CHOICE, AT(layout), 0, 0, firn_layout_names, false },
+    { "force-rung", FIRN_OPTION_CHOICE, AT(forced_rung), 0, 0, forced_rung_names, false }, /* for tests */
 };
 
 static const struct firn_option_map map = { "strategy binpack", rows, FIRN_COUNT_OF(rows) };
@@ -73,6 +83,16 @@ static firn_status check_together(struct firn_op *op, const struct firn_metadata
     return FIRN_OK;
 }
 
+static firn_status find_layout(struct firn_op *op, const struct firn_metadata *metadata, int64_t *out)
+{
+    struct firn_text name = firn_property_text(metadata, LAYOUT_PROPERTY, firn_text_of(firn_layout_names[*out]));
+    for (*out = 0; firn_layout_names[*out]; ++*out)
+        if (firn_text_same_nocase(firn_text_trim(name), firn_text_of(firn_layout_names[*out])))
+            return FIRN_OK;
+    return firn_fail(op, FIRN_USAGE, "table property " LAYOUT_PROPERTY " is '%.*s', not balanced, fastest or smallest",
+                     FIRN_FMT(name));
+}
+
 firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_metadata *metadata,
                                        const struct firn_rewrite_data_files_args *args,
                                        struct firn_rewrite_options *out)
@@ -93,6 +113,7 @@ firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_met
     FIRN_TRY(check_strategy(op, args));
     FIRN_TRY(firn_property_i64(op, metadata, "write.target-file-size-bytes", TARGET_FILE_BYTES_DEFAULT,
                                &out->sizes.target_bytes));
+    FIRN_TRY(find_layout(op, metadata, &out->layout));
     firn_status status = firn_option_map_parse(op, &map, args->options, args->option_count, out);
     if (status != FIRN_OK)
         return has_sort_option(args) ? firn_hint(op, status,
@@ -105,6 +126,16 @@ firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_met
 json_t *firn_rewrite_options_json(const struct firn_rewrite_options *options)
 {
     return firn_option_map_json(&map, options);
+}
+
+struct firn_layout_policy firn_rewrite_options_layout(const struct firn_rewrite_options *options)
+{
+    bool is_forced = options->forced_rung > 0;
+    return (struct firn_layout_policy){
+        .layout = (enum firn_layout)options->layout,
+        .is_forced = is_forced,
+        .forced = is_forced ? (enum firn_rung)(options->forced_rung - 1) : FIRN_RUNG_KEEP,
+    };
 }
 
 struct firn_text firn_rewrite_options_settings(struct firn_arena *arena, const struct firn_rewrite_options *options,

@@ -332,10 +332,10 @@ static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_
     order_jobs(pass);
 }
 
-static void pass_done(struct pass *pass)
+static void pass_done(struct pass *pass, struct firn_rung_counts *rungs)
 {
     for (uint32_t i = 0; i < pass->run->schema.leaf_count; i++)
-        firn_feed_done(&pass->feeds[i]);
+        firn_feed_done(&pass->feeds[i], rungs);
     for (uint32_t i = 0; i < pass->output_count; i++)
         firn_output_close(&pass->outputs[i]);
     firn_selection_done(&pass->selection);
@@ -365,7 +365,7 @@ static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, ui
         pass_init(op, &pass, files, index, counted);
         firn_status status = run_steps(op, &pass);
         add_sums(&pass, files->sums_in);
-        pass_done(&pass);
+        pass_done(&pass, &files->rungs);
         FIRN_TRY(status);
     }
     return FIRN_OK;

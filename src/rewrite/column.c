@@ -47,13 +47,41 @@ struct firn_vector firn_vector_part(const struct firn_vector *vector, uint32_t s
     return part;
 }
 
+static void drop_page(struct firn_column *column)
+{
+    column->page = (struct firn_vector){ 0 };
+    column->page_slot = column->page_value = 0;
+}
+
 static void close_chunk(struct firn_column *column)
 {
     firn_chunk_reader_close(column->reader);
     column->reader = NULL;
-    column->page = (struct firn_vector){ 0 };
-    column->page_slot = column->page_value = 0;
+    column->has_sources = false;
+    drop_page(column);
     firn_buffer_done(&column->chunk);
+}
+
+static bool wants_indices(const struct firn_column *column, const struct firn_leaf_plan *plan)
+{
+    const struct firn_splicer *splicer = column->splicer;
+    bool forbidden = splicer && splicer->policy.is_forced && splicer->policy.forced == FIRN_RUNG_TRANSCODE;
+    return plan->has_values && !forbidden;
+}
+
+/* Looks up what the file tells of the chunk's pages, unless they must be decoded anyhow. */
+static firn_status find_sources(struct firn_op *op, struct firn_column *column, struct firn_window *window,
+                                const struct firn_row_slice *slice, const struct firn_parquet_node *levels)
+{
+    struct firn_arena *arena = op->arena;
+    if (!firn_splicer_may_copy(column->splicer) || !column->splicer->is_ordered_alike)
+        return FIRN_OK;
+    firn_arena_reset(&column->chunk_arena);
+    op->arena = &column->chunk_arena;
+    firn_status status = firn_row_slice_page_sources(op, window, slice, levels, &column->sources);
+    op->arena = arena;
+    column->has_sources = status == FIRN_OK;
+    return status;
 }
 
 static firn_status open_chunk(struct firn_op *op, struct firn_column *column, struct firn_window *window,
@@ -64,54 +92,221 @@ static firn_status open_chunk(struct firn_op *op, struct firn_column *column, st
     FIRN_TRY(firn_row_slice_chunk(op, window, slice, plan->levels, &column->chunk, &chunk, &bytes));
     struct firn_chunk_reader_options options = {
         .crc_check = true,
-        .keep_dictionary = plan->has_values,
+        .keep_dictionary = wants_indices(column, plan),
         .codec_context = column->codec,
     };
+    column->page_count = 0;
+    column->slots_left = chunk->value_count;
+    if (column->splicer) {
+        firn_splicer_begin(column->splicer, plan, chunk);
+        FIRN_TRY(find_sources(op, column, window, slice, plan->levels));
+    }
     return firn_chunk_reader_open(op, plan->levels, chunk, slice->row_count, bytes, options, &column->reader);
 }
 
-/* The next part of the page at hand, of at most `rows` rows; pages are read until one has slots. No slots: the chunk
- * has ended, or `rows` is 0 and the next slot begins a row. */
-static firn_status next_part(struct firn_op *op, struct firn_column *column, int64_t rows, struct firn_vector *part)
-{
-    *part = (struct firn_vector){ 0 };
-    while (column->page_slot == column->page.slot_count) {
-        bool has_page;
-        FIRN_TRY(firn_op_check(op));
-        FIRN_TRY(firn_chunk_reader_next(op, column->reader, &column->page, &has_page));
-        column->page_slot = column->page_value = 0;
-        if (!has_page) {
-            column->page = (struct firn_vector){ 0 };
-            return FIRN_OK;
-        }
-    }
-    *part = firn_vector_part(&column->page, column->page_slot, column->page_value, rows);
-    column->page_slot += part->slot_count;
-    column->page_value += part->value_count;
-    return FIRN_OK;
-}
-
-/* What a pull does with the vectors: adapt and emit them, or nothing. */
+/* What a pull does with what it reads. */
 struct pull {
     struct firn_column *column;
     const struct firn_row_slice *slice;
     const struct firn_leaf_plan *plan;
-    firn_column_emit *emit; /* NULL: skip */
-    void *context;
-    int64_t row; /* rows passed on since the pull began */
+    const struct firn_column_receiver *receiver; /* NULL: all is passed over */
+    int64_t row;                                 /* rows passed on since the pull began */
+    bool page_waits;                             /* the chunk has another page, which begins with a row */
 };
+
+/* A page that the reader stands before. */
+struct next_page {
+    struct firn_page page;
+    bool is_there;   /* false: the chunk has ended */
+    bool holds_rows; /* row_count whole rows: none goes on from the page before or into the next one */
+    uint32_t row_count;
+    bool has_facts; /* metadata tell them */
+    struct firn_page_facts facts;
+};
+
+/* Version 2 pages hold whole rows, as all pages of a column do that is not nested. */
+static firn_status peek_page(struct firn_op *op, struct pull *pull, struct next_page *out)
+{
+    *out = (struct next_page){ 0 };
+    FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(firn_chunk_reader_peek(op, pull->column->reader, &out->page, &out->is_there));
+    if (!out->is_there)
+        return FIRN_OK;
+    struct firn_column *column = pull->column;
+    const struct firn_page_header *header = &out->page.header;
+    bool is_flat = pull->plan->levels->rep_max == 0;
+    out->has_facts = column->has_sources && firn_page_facts_find(&column->chunk_arena, &column->sources, &out->page,
+                                                                 column->page_count, &out->facts);
+    out->holds_rows = is_flat || header->type == FIRN_PAGE_DATA_V2 || out->has_facts;
+    if (out->has_facts)
+        out->row_count = out->facts.row_count;
+    else if (out->holds_rows)
+        out->row_count = (uint32_t)(is_flat ? header->value_count : header->row_count);
+    return FIRN_OK;
+}
+
+static firn_status decode_page(struct firn_op *op, struct firn_column *column)
+{
+    bool has_page;
+    FIRN_TRY(firn_chunk_reader_next(op, column->reader, &column->page, &has_page));
+    column->page_slot = column->page_value = 0;
+    return FIRN_OK;
+}
+
+static firn_status consider(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
+                            enum firn_offer_answer *out)
+{
+    const struct firn_column_receiver *receiver = pull->receiver;
+    offer->refusal = firn_splicer_refusal(pull->column->splicer, offer->page, offer->row_count);
+    offer->dictionary = firn_chunk_reader_dictionary(pull->column->reader);
+    return receiver->consider(op, receiver->context, pull->column, offer, pull->row, out);
+}
+
+/* Offers the decoded page at hand. `*taken`: nothing of it is to be emitted. */
+static firn_status offer_decoded(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer, bool *taken)
+{
+    struct firn_column *column = pull->column;
+    struct firn_page_facts facts;
+    enum firn_offer_answer answer;
+    if (column->page.row_count != offer->row_count) /* the header is wrong */
+        return FIRN_OK;
+    FIRN_TRY(firn_page_facts_of(op, &column->splicer->scratch, column->leaf->node, &column->page, &facts));
+    facts.ends_row = true;
+    offer->vector = &column->page;
+    offer->facts = &facts;
+    FIRN_TRY(consider(op, pull, offer, &answer));
+    *taken = answer == FIRN_OFFER_TAKEN;
+    if (*taken)
+        drop_page(column);
+    return FIRN_OK;
+}
+
+/* Offers a page before it is decoded, and once more after that if it is wanted so. */
+static firn_status offer_page(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer, bool *done)
+{
+    struct firn_column *column = pull->column;
+    enum firn_offer_answer answer;
+    FIRN_TRY(consider(op, pull, offer, &answer));
+    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
+    if (*done)
+        return firn_chunk_reader_pass(op, column->reader, offer->row_count);
+    FIRN_TRY(decode_page(op, column));
+    return answer == FIRN_OFFER_AGAIN ? offer_decoded(op, pull, offer, done) : FIRN_OK;
+}
+
+/* A page of which it is not known which rows it holds is decoded to learn it. */
+static firn_status offer_unknown(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
+                                 int64_t rows_left, bool *done)
+{
+    struct firn_column *column = pull->column;
+    const struct firn_vector *page = &column->page;
+    FIRN_TRY(decode_page(op, column));
+    offer->row_count = page->row_count;
+    offer->refusal = firn_splicer_refusal(column->splicer, offer->page, offer->row_count);
+    if (offer->refusal != FIRN_REASON_NONE)
+        return FIRN_OK;
+    bool whole = false;
+    if (page->rep[0] == 0)
+        FIRN_TRY(firn_chunk_reader_at_row_end(op, column->reader, &whole));
+    offer->refusal = whole ? FIRN_REASON_STEP_END : FIRN_REASON_LEVELS;
+    return whole && page->row_count <= rows_left ? offer_decoded(op, pull, offer, done) : FIRN_OK;
+}
+
+/* Offers the next page if all its rows are to be passed on, or decodes it. `*row_count`: of a page that is done with.
+ */
+static firn_status give_page(struct firn_op *op, struct pull *pull, const struct next_page *next, int64_t rows_left,
+                             uint32_t *row_count)
+{
+    struct firn_column *column = pull->column;
+    struct firn_page_offer offer = {
+        .page = &next->page,
+        .facts = next->has_facts ? &next->facts : NULL,
+        .row_count = next->row_count,
+        .is_first = column->page_count == 0,
+        .is_last = column->slots_left == next->page.header.value_count,
+        .refusal = FIRN_REASON_STEP_END,
+    };
+    bool done = false;
+    if (!next->holds_rows)
+        FIRN_TRY(offer_unknown(op, pull, &offer, rows_left, &done));
+    else if (next->row_count <= rows_left)
+        FIRN_TRY(offer_page(op, pull, &offer, &done));
+    else
+        FIRN_TRY(decode_page(op, column));
+    if (!done)
+        firn_splicer_count_decoded(column->splicer, &next->page, offer.refusal);
+    *row_count = done ? offer.row_count : 0;
+    return FIRN_OK;
+}
+
+/* Passes over the next page if nothing of it is wanted, or decodes it. */
+static firn_status skip_page(struct firn_op *op, struct firn_column *column, const struct next_page *next,
+                             int64_t rows_left, uint32_t *row_count)
+{
+    if (!next->holds_rows || next->row_count > rows_left)
+        return decode_page(op, column);
+    *row_count = next->row_count;
+    return firn_chunk_reader_pass(op, column->reader, next->row_count);
+}
+
+/* Turns to the next page, which is then decoded, or else done with: `*row_count` rows. */
+static firn_status turn_page(struct firn_op *op, struct pull *pull, const struct next_page *next, int64_t rows_left,
+                             uint32_t *row_count)
+{
+    *row_count = 0;
+    firn_status status;
+    if (!pull->receiver)
+        status = skip_page(op, pull->column, next, rows_left, row_count);
+    else if (pull->receiver->consider)
+        status = give_page(op, pull, next, rows_left, row_count);
+    else
+        status = decode_page(op, pull->column);
+    pull->column->page_count++;
+    pull->column->slots_left -= next->page.header.value_count;
+    return status;
+}
+
+/* The next part of the page at hand, of at most `rows` rows. */
+static struct firn_vector next_part(struct firn_column *column, int64_t rows)
+{
+    struct firn_vector part = firn_vector_part(&column->page, column->page_slot, column->page_value, rows);
+    column->page_slot += part.slot_count;
+    column->page_value += part.value_count;
+    return part;
+}
 
 static firn_status pass_on(struct firn_op *op, struct pull *pull, const struct firn_vector *in, int64_t slice_row)
 {
     struct firn_vector out;
-    if (!pull->emit)
+    if (!pull->receiver)
         return FIRN_OK;
     FIRN_TRY(firn_adapter_run(op, &pull->column->adapter, pull->plan, pull->column->leaf->node, in,
                               pull->slice->first_row + slice_row, &out));
     if (out.slot_count == 0)
         return FIRN_OK;
     bool continues = out.rep && out.rep[0] > 0;
-    return pull->emit(op, pull->context, pull->column, &out, pull->row - continues);
+    return pull->receiver->emit(op, pull->receiver->context, pull->column, &out, pull->row - continues);
+}
+
+/* Turns the page until one has slots to be passed on. False: there is none, or it begins with a row beyond `*left`. */
+static firn_status find_slots(struct firn_op *op, struct pull *pull, int64_t *left, bool *found)
+{
+    struct firn_column *column = pull->column;
+    pull->page_waits = false;
+    while (column->page_slot == column->page.slot_count) {
+        struct next_page next;
+        uint32_t row_count;
+        FIRN_TRY(peek_page(op, pull, &next));
+        pull->page_waits = next.is_there && next.holds_rows && *left == 0;
+        *found = next.is_there && !pull->page_waits;
+        if (!*found)
+            return FIRN_OK;
+        FIRN_TRY(turn_page(op, pull, &next, *left, &row_count));
+        *left -= row_count;
+        pull->row += row_count;
+    }
+    *found = true;
+    return FIRN_OK;
 }
 
 /* A column that follows the slots of an input leaf. */
@@ -120,8 +315,11 @@ static firn_status pull_pages(struct firn_op *op, struct pull *pull, int64_t row
     struct firn_column *column = pull->column;
     int64_t left = rows;
     for (;;) {
-        struct firn_vector part;
-        FIRN_TRY(next_part(op, column, left, &part));
+        bool found;
+        FIRN_TRY(find_slots(op, pull, &left, &found));
+        if (!found)
+            break;
+        struct firn_vector part = next_part(column, left);
         if (part.slot_count == 0)
             break;
         FIRN_TRY(pass_on(op, pull, &part, column->slice_row + rows - left));
@@ -149,7 +347,7 @@ static firn_status pull_rows(struct firn_op *op, struct pull *pull, int64_t rows
 static firn_status reach_row(struct firn_op *op, struct pull *pull, struct firn_window *window)
 {
     struct pull skip = *pull;
-    skip.emit = NULL;
+    skip.receiver = NULL;
     if (pull->column->reader)
         return FIRN_OK;
     FIRN_TRY(open_chunk(op, pull->column, window, pull->slice, pull->plan));
@@ -166,7 +364,8 @@ static firn_status pull_slice(struct firn_op *op, struct pull *pull, struct firn
         FIRN_TRY(pull_pages(op, pull, rows));
     }
     column->slice_row += rows;
-    if (column->slice_row == pull->slice->row_count && column->page_slot < column->page.slot_count)
+    if (column->slice_row == pull->slice->row_count &&
+        (pull->page_waits || column->page_slot < column->page.slot_count))
         return firn_fail(op, FIRN_CORRUPT, "column '%.*s' holds more rows than its row group",
                          FIRN_FMT(pull->plan->levels->path));
     return FIRN_OK;
@@ -193,15 +392,9 @@ static firn_status pull_all(struct firn_op *op, struct pull *pull, struct firn_w
 }
 
 firn_status firn_column_pull(struct firn_op *op, struct firn_column *column, struct firn_window *window, int64_t rows,
-                             firn_column_emit *emit, void *context)
+                             const struct firn_column_receiver *receiver)
 {
-    struct pull pull = { .column = column, .emit = emit, .context = context };
-    return pull_all(op, &pull, window, rows);
-}
-
-firn_status firn_column_skip(struct firn_op *op, struct firn_column *column, struct firn_window *window, int64_t rows)
-{
-    struct pull pull = { .column = column };
+    struct pull pull = { .column = column, .receiver = receiver };
     return pull_all(op, &pull, window, rows);
 }
 
@@ -213,5 +406,6 @@ void firn_column_suspend(struct firn_column *column)
 void firn_column_close(struct firn_column *column)
 {
     close_chunk(column);
+    firn_arena_done(&column->chunk_arena);
     firn_adapter_done(&column->adapter);
 }

@@ -4,6 +4,7 @@
 #include "base/math.h"
 #include "rewrite/bin.h"
 #include "rewrite/deletion.h"
+#include "rewrite/splice.h"
 
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
 #define WINDOW_BYTES_MAX (UINT64_C(64) << 20)
@@ -74,6 +75,8 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
         return firn_fail(op, FIRN_USAGE, "a group of a format version 3 table needs its inputs' sequence numbers");
     FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
     FIRN_TRY(firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &run->schema, &run->options));
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        firn_splice_options_set(&run->context->layout, &run->options.leaves[i]);
     FIRN_TRY(firn_metrics_config_new(op, metadata, schema, order, &run->metrics));
     run->file_ending = FIRN_TEXT(".parquet");
     FIRN_TRY(firn_id_sources_new(op, metadata, &run->ids));
@@ -259,6 +262,7 @@ static void collect(struct firn_op *op, const struct bins *bins, struct firn_rew
         out->rows_out += files->rows;
         out->bytes_out += files->bytes;
         out->requests += files->requests;
+        firn_rung_counts_add(&out->rungs, &files->rungs);
     }
     for (uint32_t i = 0; i < group->input_count; i++)
         out->bytes_in += (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);

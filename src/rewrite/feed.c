@@ -1,20 +1,25 @@
-/* Giving the rows of a column to outputs: whole vectors where all their rows share a fate, else picked rows. */
+/* Giving the rows of a column to outputs: whole pages as they lie where that may be, whole vectors where all their rows
+ * share a fate, else picked rows. */
 #include "rewrite/feed.h"
 
 void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
                     const struct firn_selection *selection)
 {
+    const struct firn_output_leaf *leaf = &run->schema.leaves[leaf_index];
     *feed = (struct firn_feed){
-        .column = { .leaf = &run->schema.leaves[leaf_index], .codec = run->codecs[leaf_index] },
+        .column = { .leaf = leaf, .codec = run->codecs[leaf_index], .splicer = &feed->splicer },
+        .splicer = { .leaf = leaf->node, .options = &run->options.leaves[leaf_index], .policy = run->context->layout },
         .selection = selection,
         .cursors = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)selection->output_count + 1),
     };
 }
 
-void firn_feed_done(struct firn_feed *feed)
+void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs)
 {
     firn_column_close(&feed->column);
     firn_gather_done(&feed->gather);
+    firn_splicer_done(&feed->splicer);
+    firn_rung_counts_add(rungs, &feed->splicer.counts);
 }
 
 /* Rows that go to an output are encoded; those that go nowhere only count for the proof. */
@@ -61,6 +66,101 @@ static firn_status take(struct firn_op *op, void *context, const struct firn_col
     return FIRN_OK;
 }
 
+/* Pages. */
+
+static firn_status refuse(struct firn_page_offer *offer, enum firn_rung_reason reason, enum firn_offer_answer *out)
+{
+    offer->refusal = reason;
+    *out = FIRN_OFFER_REFUSED;
+    return FIRN_OK;
+}
+
+/* Nulls of a numbered column are numbers to come. */
+static bool lacks_numbers(const struct firn_splicer *splicer, const struct firn_page_facts *facts)
+{
+    return splicer->is_numbered && facts->value_count < facts->slot_count;
+}
+
+static enum firn_rung_reason writer_refusal(const struct firn_page_offer *offer)
+{
+    if (!offer->facts->begins_row || !offer->facts->ends_row)
+        return FIRN_REASON_LEVELS;
+    return firn_encoding_is_dictionary(offer->page->header.encoding) ? FIRN_REASON_DICTIONARY : FIRN_REASON_TINY_PAGE;
+}
+
+/* Copies a page to an output, all of whose rows go there, unless its chunk writer had rather the values. */
+static firn_status splice(struct firn_op *op, struct firn_feed *feed, struct firn_output *output,
+                          struct firn_page_offer *offer, enum firn_offer_answer *out)
+{
+    uint32_t leaf = feed->column.leaf->node->leaf_index;
+    struct firn_spliced_page copied = {
+        .page = offer->page,
+        .is_first = offer->is_first,
+        .is_last = offer->is_last,
+        .begins_output = firn_output_is_empty(output, leaf),
+        .was_decoded = offer->vector,
+    };
+    bool taken;
+    FIRN_TRY(firn_output_splice(op, output, leaf, offer->page, offer->facts, offer->dictionary, &taken));
+    if (!taken)
+        return refuse(offer, writer_refusal(offer), out);
+    if (feed->selection->with_left_out)
+        FIRN_TRY(firn_fingerprinter_add(op, &feed->read, offer->vector));
+    firn_splicer_count_copied(&feed->splicer, &copied);
+    *out = FIRN_OFFER_TAKEN;
+    return FIRN_OK;
+}
+
+/* Whether a chunk is kept from its beginning: what is forced for tests. */
+static bool is_kept(const struct firn_feed *feed, const struct firn_output *output, const struct firn_page_offer *offer)
+{
+    return offer->is_first ? firn_output_is_empty(output, feed->column.leaf->node->leaf_index) : feed->splicer.keeps;
+}
+
+static firn_status consider_wanted(struct firn_op *op, struct firn_feed *feed, struct firn_output *output,
+                                   struct firn_page_offer *offer, enum firn_offer_answer *out)
+{
+    const struct firn_layout_policy *policy = &feed->splicer.policy;
+    bool proves = feed->selection->with_left_out;
+    if (policy->is_forced && policy->forced == FIRN_RUNG_KEEP && !is_kept(feed, output, offer))
+        return refuse(offer, FIRN_REASON_FORCED, out);
+    if (offer->facts && lacks_numbers(&feed->splicer, offer->facts))
+        return refuse(offer, FIRN_REASON_LEVELS, out);
+    *out = FIRN_OFFER_AGAIN;
+    if (!offer->facts || offer->facts->nan_count < 0 || (proves && !offer->vector))
+        return FIRN_OK;
+    return splice(op, feed, output, offer, out);
+}
+
+static firn_status consider(struct firn_op *op, void *context, const struct firn_column *column,
+                            struct firn_page_offer *offer, int64_t row, enum firn_offer_answer *out)
+{
+    struct firn_feed *feed = context;
+    const struct firn_selection *selection = feed->selection;
+    uint32_t index;
+    (void)column;
+    switch (firn_selection_fate(selection, feed->cursors, row, offer->row_count, &index)) {
+    case FIRN_FATE_NONE:
+        if (selection->with_left_out) /* they count for the proof */
+            return refuse(offer, FIRN_REASON_DELETED_ROWS, out);
+        firn_splicer_count_passed_over(&feed->splicer, offer->page);
+        *out = FIRN_OFFER_PASSED_OVER;
+        return FIRN_OK;
+    case FIRN_FATE_PARTLY:
+        return refuse(offer, FIRN_REASON_DELETED_ROWS, out);
+    case FIRN_FATE_SEVERAL:
+        return refuse(offer, FIRN_REASON_SEVERAL_OUTPUTS, out);
+    case FIRN_FATE_ONE:
+        break;
+    }
+    *out = FIRN_OFFER_REFUSED;
+    if (offer->refusal != FIRN_REASON_NONE)
+        return FIRN_OK;
+    return consider_wanted(op, feed, &selection->outputs[index], offer, out);
+}
+
+/* Steps. */
+
 /* Whether all columns may keep what they hold of the slice that the step ends in. */
 static bool slice_fits(const struct firn_window *window, const struct firn_column *column)
 {
@@ -71,7 +171,8 @@ static bool slice_fits(const struct firn_window *window, const struct firn_colum
 firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window, int64_t rows)
 {
     memset(feed->cursors, 0, ((size_t)feed->selection->output_count + 1) * sizeof *feed->cursors);
-    FIRN_TRY(firn_column_pull(op, &feed->column, window, rows, take, feed));
+    const struct firn_column_receiver receiver = { .emit = take, .consider = consider, .context = feed };
+    FIRN_TRY(firn_column_pull(op, &feed->column, window, rows, &receiver));
     if (!slice_fits(window, &feed->column))
         firn_column_suspend(&feed->column);
     return FIRN_OK;

@@ -1,4 +1,5 @@
-/* One column of a pass: what is read of it goes to the outputs that the selection of the step names. */
+/* One column of a pass: what is read of it goes to the outputs that the selection of the step names. Not to be moved
+ * once it is initialised. */
 #ifndef FIRN_REWRITE_FEED_H
 #define FIRN_REWRITE_FEED_H
 
@@ -8,6 +9,7 @@
 
 struct firn_feed {
     struct firn_column column;
+    struct firn_splicer splicer;
     const struct firn_selection *selection; /* of the step; the columns share it */
     struct firn_gather gather;
     size_t *cursors; /* place in each list of the selection */
@@ -21,6 +23,7 @@ void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct fir
 /* Takes the column through the step's rows, which the window holds. Columns are independent of each other. */
 FIRN_CHECKED firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
                                        int64_t rows);
-void firn_feed_done(struct firn_feed *feed);
+/* Adds what became of the pages read to `rungs`. */
+void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs);
 
 #endif

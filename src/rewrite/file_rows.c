@@ -76,7 +76,8 @@ static firn_status pull_column(struct firn_op *op, struct reading *reading, uint
 {
     struct value_column *column = &reading->columns[index];
     firn_buffer_clear(&column->bytes);
-    FIRN_TRY(firn_column_pull(op, &column->column, &reading->window, rows, take_vector, reading));
+    const struct firn_column_receiver receiver = { .emit = take_vector, .context = reading };
+    FIRN_TRY(firn_column_pull(op, &column->column, &reading->window, rows, &receiver));
     for (int64_t row = 0; row < rows; row++)
         if (firn_value_has_bytes(&column->values[row]) && column->values[row].bytes.len > 0)
             column->values[row].bytes.data = column->bytes.data + reading->starts[row];

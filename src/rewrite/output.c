@@ -38,6 +38,18 @@ firn_status firn_output_append(struct firn_op *op, struct firn_output *output, u
     return firn_chunk_writer_append(op, output->writers[leaf_index], vector);
 }
 
+firn_status firn_output_splice(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                               const struct firn_page *page, const struct firn_page_facts *facts,
+                               const struct firn_dictionary *dictionary, bool *taken)
+{
+    return firn_chunk_writer_splice(op, output->writers[leaf_index], page, facts, dictionary, taken);
+}
+
+bool firn_output_is_empty(const struct firn_output *output, uint32_t leaf_index)
+{
+    return firn_chunk_writer_bytes(output->writers[leaf_index]) == 0;
+}
+
 uint32_t firn_output_number(struct firn_output *output)
 {
     if (output->file_rows + output->row_group_rows == 0)

@@ -2,6 +2,7 @@
 #ifndef FIRN_REWRITE_OUTPUT_H
 #define FIRN_REWRITE_OUTPUT_H
 
+#include "format/parquet/page_facts.h"
 #include "rewrite/group_run.h"
 
 /* Files a bin has finished so far; what a failure must remove. */
@@ -13,6 +14,7 @@ struct firn_output_files {
     uint64_t bytes;
     uint64_t requests;                       /* reads of input */
     struct firn_hash128 *sums_in, *sums_out; /* verify full: one a leaf */
+    struct firn_rung_counts rungs;           /* of the pages read */
 };
 
 struct firn_output {
@@ -42,6 +44,12 @@ FIRN_CHECKED firn_status firn_output_begin(struct firn_op *op, struct firn_outpu
 /* Appends to one leaf of the row group in progress. Leaves may be worked at once by several threads. */
 FIRN_CHECKED firn_status firn_output_append(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                             const struct firn_vector *vector);
+/* Appends a page of an input to one leaf as it lies; firn_chunk_writer_splice says when it is not taken. */
+FIRN_CHECKED firn_status firn_output_splice(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                                            const struct firn_page *page, const struct firn_page_facts *facts,
+                                            const struct firn_dictionary *dictionary, bool *taken);
+/* Whether the row group in progress has nothing of the leaf yet. */
+bool firn_output_is_empty(const struct firn_output *output, uint32_t leaf_index);
 /* The number in the row map of the file that the next row goes to. */
 uint32_t firn_output_number(struct firn_output *output);
 /* What ending the row group now would add to the file. */

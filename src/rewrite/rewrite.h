@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "base/uuid.h"
 #include "firn/progress.h"
+#include "rewrite/layout.h"
 #include "rewrite/row_map.h"
 #include "store/store.h"
 #include "table/delete_index.h"
@@ -52,6 +53,7 @@ struct firn_rewrite_context {
     struct firn_pool *pool;     /* columns of a row group are worked in parallel */
     struct firn_uuid operation; /* in output file names */
     enum firn_verify verify;
+    struct firn_layout_policy layout;
     struct firn_progress *progress; /* may be NULL */
     uint64_t memory_bytes_max;      /* what this group may hold at once */
     uint64_t row_map_bytes_max;     /* what the map of surviving rows may take; 0: none is wanted */
@@ -70,6 +72,7 @@ struct firn_rewrite_result {
     int64_t rows_in, rows_deleted, rows_out;
     struct firn_row_map *row_map; /* NULL: not asked for, or too large to keep */
     uint64_t bytes_in, bytes_out;
+    struct firn_rung_counts rungs;         /* what was done to the pages read */
     struct firn_fingerprint *fingerprints; /* verify full: one a leaf column, equal in and out; NULL otherwise */
     uint32_t fingerprint_count;
     uint64_t requests; /* reads issued */

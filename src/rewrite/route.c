@@ -119,8 +119,9 @@ static firn_status route_field(struct firn_op *op, void *context, size_t index)
 {
     struct routing *routing = context;
     struct field_router *router = &routing->fields[index];
+    const struct firn_column_receiver receiver = { .emit = route_vector, .context = router };
     if (router->column.leaf)
-        return firn_column_pull(op, &router->column, &routing->window, routing->step_rows, route_vector, router);
+        return firn_column_pull(op, &router->column, &routing->window, routing->step_rows, &receiver);
     struct firn_value null = { .type = router->result_type.id, .is_null = true };
     for (int64_t i = 0; i < routing->step_rows; i++)
         FIRN_TRY(find_code(op, router, &null, &router->step[i]));

@@ -174,3 +174,24 @@ struct firn_row_pick firn_row_list_pick(const struct firn_row_list *list, size_t
     }
     return pick;
 }
+
+enum firn_selection_fate firn_selection_fate(const struct firn_selection *selection, size_t *cursors, int64_t first,
+                                             int64_t row_count, uint32_t *index)
+{
+    *index = 0;
+    if (selection->whole)
+        return FIRN_FATE_ONE;
+    int64_t picked_count = 0;
+    for (uint32_t i = 0; i < selection->output_count && picked_count < row_count; i++) {
+        struct firn_row_pick pick = firn_row_list_pick(&selection->lists[i], &cursors[i], first, row_count);
+        if (pick.picked_count == 0)
+            continue;
+        if (picked_count > 0)
+            return FIRN_FATE_SEVERAL;
+        picked_count = pick.picked_count;
+        *index = i;
+    }
+    if (picked_count == row_count)
+        return FIRN_FATE_ONE;
+    return picked_count > 0 ? FIRN_FATE_PARTLY : FIRN_FATE_NONE;
+}

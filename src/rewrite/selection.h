@@ -34,6 +34,16 @@ FIRN_CHECKED firn_status firn_selection_step(struct firn_op *op, struct firn_sel
  * may, 0 for the first of a step. */
 struct firn_row_pick firn_row_list_pick(const struct firn_row_list *list, size_t *cursor, int64_t first,
                                         int64_t row_count);
+/* Where `row_count` rows from `first` on go. */
+enum firn_selection_fate {
+    FIRN_FATE_ONE,     /* all to the output `*index` */
+    FIRN_FATE_NONE,    /* nowhere */
+    FIRN_FATE_PARTLY,  /* some to one output, the others nowhere */
+    FIRN_FATE_SEVERAL, /* to more than one output */
+};
+/* `cursors` has a place in each list, as firn_row_list_pick takes it. */
+enum firn_selection_fate firn_selection_fate(const struct firn_selection *selection, size_t *cursors, int64_t first,
+                                             int64_t row_count, uint32_t *index);
 void firn_selection_done(struct firn_selection *selection);
 
 #endif

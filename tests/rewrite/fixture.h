@@ -322,6 +322,7 @@ struct fixture_run {
     const struct firn_delete_match *deletes; /* of each file */
     uint64_t row_map_bytes_max;
     bool counts_only;
+    struct firn_layout_policy layout;
 };
 
 static inline firn_status fixture_execute(struct firn_op *op, const struct fixture_run *run,
@@ -348,6 +349,7 @@ static inline firn_status fixture_execute(struct firn_op *op, const struct fixtu
         .pool = run->pool,
         .operation = firn_uuid_random(op),
         .verify = run->counts_only ? FIRN_VERIFY_COUNTS : FIRN_VERIFY_FULL,
+        .layout = run->layout,
         .row_map_bytes_max = run->row_map_bytes_max,
         .memory_bytes_max = run->memory_bytes_max ? run->memory_bytes_max : UINT64_C(256) << 20,
     };

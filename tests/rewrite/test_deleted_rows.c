@@ -672,6 +672,9 @@ static void rewrite_any(struct firn_op *op, struct firn_pool *pool, uint64_t see
     run.counts_only = roll(&dice, 4) == 0;
     if (roll(&dice, 2))
         deal_pieces(test, &dice, &run);
+    run.layout.layout = roll(&dice, FIRN_LAYOUT_COUNT);
+    run.layout.is_forced = roll(&dice, 2);
+    run.layout.forced = roll(&dice, FIRN_RUNG_COUNT);
     firn_status status = fixture_execute(op, &run, &result);
     CHECK(status == FIRN_OK, "seed %" PRIu64 ": %s", seed, op->error.text);
     check_result(test, &result, seed);

@@ -126,11 +126,6 @@ static firn_status decompress(struct firn_op *op, struct firn_chunk_reader *read
     return FIRN_OK;
 }
 
-static bool is_dictionary_encoding(enum firn_encoding encoding)
-{
-    return encoding == FIRN_ENCODING_RLE_DICTIONARY || encoding == FIRN_ENCODING_PLAIN_DICTIONARY;
-}
-
 /* Dictionary pages hold PLAIN values, by either name. */
 static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page)
 {
@@ -138,7 +133,7 @@ static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader 
     struct firn_bytes content;
     if (reader->has_dictionary)
         return firn_fail(op, FIRN_CORRUPT, "second dictionary in one column chunk");
-    if (header->encoding != FIRN_ENCODING_PLAIN && !is_dictionary_encoding(header->encoding))
+    if (header->encoding != FIRN_ENCODING_PLAIN && !firn_encoding_is_dictionary(header->encoding))
         return firn_fail(op, FIRN_UNSUPPORTED, "dictionary encoded as %s", firn_encoding_name(header->encoding));
     FIRN_TRY(
         decompress(op, reader, page->body, (size_t)header->uncompressed_bytes, &reader->dictionary_page, &content));
@@ -235,7 +230,7 @@ static firn_status decode_by_dictionary(struct firn_op *op, struct firn_chunk_re
 static firn_status decode_values(struct firn_op *op, struct firn_chunk_reader *reader, enum firn_encoding encoding,
                                  struct firn_bytes in, struct firn_vector *out)
 {
-    if (is_dictionary_encoding(encoding))
+    if (firn_encoding_is_dictionary(encoding))
         return decode_by_dictionary(op, reader, in, out);
     FIRN_TRY(firn_values_decode(op, &reader->values, encoding, in, out->value_count));
     out->values.any = reader->values.values.data;

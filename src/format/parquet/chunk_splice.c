@@ -8,11 +8,6 @@
 
 #include <libdeflate.h>
 
-static bool is_index_encoding(enum firn_encoding encoding)
-{
-    return encoding == FIRN_ENCODING_RLE_DICTIONARY || encoding == FIRN_ENCODING_PLAIN_DICTIONARY;
-}
-
 static bool is_data(const struct firn_page_header *header)
 {
     return header->type == FIRN_PAGE_DATA || header->type == FIRN_PAGE_DATA_V2;
@@ -85,7 +80,7 @@ static struct firn_page_header make_header(const struct firn_page *page, const s
     struct firn_page_header header = page->header;
     header.statistics = (struct firn_parquet_statistics){ 0 };
     header.def_encoding = header.rep_encoding = FIRN_ENCODING_RLE;
-    if (is_index_encoding(header.encoding))
+    if (firn_encoding_is_dictionary(header.encoding))
         header.encoding = FIRN_ENCODING_RLE_DICTIONARY;
     if (!header.has_crc) {
         header.has_crc = true;
@@ -121,7 +116,7 @@ firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_write
                                      const struct firn_page_facts *facts, const struct firn_dictionary *dictionary,
                                      bool *taken)
 {
-    bool by_index = is_index_encoding(page->header.encoding);
+    bool by_index = firn_encoding_is_dictionary(page->header.encoding);
     *taken = is_fit(writer, page, facts) && (writer->page.slot_count == 0 || !firn_chunk_page_small(writer));
     if (*taken && by_index)
         FIRN_TRY(match_dictionary(op, writer, dictionary, taken));

@@ -37,6 +37,11 @@ enum firn_encoding {
     FIRN_ENCODING_BYTE_STREAM_SPLIT = 9,
     FIRN_ENCODING_COUNT
 };
+/* Indices into the chunk's dictionary, by its present name and the one of old. */
+static inline bool firn_encoding_is_dictionary(enum firn_encoding encoding)
+{
+    return encoding == FIRN_ENCODING_RLE_DICTIONARY || encoding == FIRN_ENCODING_PLAIN_DICTIONARY;
+}
 
 /* Logical types; a converted type without a logical one is translated on read. */
 enum firn_logical {

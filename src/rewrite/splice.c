@@ -1,0 +1,148 @@
+/* The rules of splicing: legality by plan, chunk and page; what the layout asks for on top. */
+#include "rewrite/splice.h"
+
+#include "base/math.h"
+
+/* Pages of fewer bytes and fewer rows than these are joined: a reader pays for each page, however little is in it.
+ * Larger pages than so many times what a writer makes are cut: they cannot be read in part. */
+#define FLOOR_BYTES    (32 << 10)
+#define FLOOR_DIVISOR  4 /* of what a page may have: where that is little, so is the floor */
+#define CEILING_FACTOR 8
+
+const char *const firn_layout_names[FIRN_LAYOUT_COUNT + 1] = { "balanced", "fastest", "smallest", NULL };
+
+static bool takes_all(const struct firn_layout_policy *policy)
+{
+    return policy->is_forced || policy->layout == FIRN_LAYOUT_FASTEST;
+}
+
+void firn_splice_options_set(const struct firn_layout_policy *policy, struct firn_chunk_options *options)
+{
+    int32_t floor_bytes = FIRN_MIN(FLOOR_BYTES, options->page_bytes_max / FLOOR_DIVISOR);
+    options->splice_floor_bytes = takes_all(policy) ? 0 : floor_bytes;
+}
+
+static bool is_same_type(const struct firn_parquet_node *in, const struct firn_parquet_node *out)
+{
+    return in->type == out->type && (in->type != FIRN_PARQUET_FIXED || in->type_length == out->type_length);
+}
+
+static bool is_same_nesting(const struct firn_leaf_plan *plan, const struct firn_parquet_node *leaf)
+{
+    const struct firn_parquet_node *in = plan->levels;
+    return !plan->def_map && plan->rep_keep >= in->rep_max && in->rep_max == leaf->rep_max &&
+           in->def_max == leaf->def_max;
+}
+
+static enum firn_rung_reason chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                           const struct firn_column_chunk *chunk)
+{
+    if (splicer->policy.is_forced && splicer->policy.forced >= FIRN_RUNG_REMAP)
+        return FIRN_REASON_FORCED;
+    if (!plan->has_values || !is_same_nesting(plan, splicer->leaf)) /* without values the pages are another column's */
+        return FIRN_REASON_LEVELS;
+    if (plan->conversion.run || !is_same_type(plan->levels, splicer->leaf))
+        return FIRN_REASON_PROMOTED;
+    if (chunk->codec != splicer->options->codec)
+        return FIRN_REASON_OTHER_CODEC;
+    return FIRN_REASON_NONE;
+}
+
+void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                        const struct firn_column_chunk *chunk)
+{
+    splicer->refusal = chunk_refusal(splicer, plan, chunk);
+    splicer->is_numbered = plan->numbered;
+    splicer->is_ordered_alike = firn_order_of(plan->levels) == firn_order_of(splicer->leaf);
+}
+
+bool firn_splicer_may_copy(const struct firn_splicer *splicer)
+{
+    return splicer->refusal == FIRN_REASON_NONE && (takes_all(&splicer->policy) || !splicer->smaller_encoded);
+}
+
+/* Levels in the deprecated form, and dictionaries of booleans, which no writer makes today. */
+static bool is_legacy(const struct firn_splicer *splicer, const struct firn_page_header *header)
+{
+    if (splicer->leaf->type == FIRN_PARQUET_BOOLEAN && firn_encoding_is_dictionary(header->encoding))
+        return true;
+    if (header->type != FIRN_PAGE_DATA)
+        return false;
+    return (splicer->leaf->rep_max > 0 && header->rep_encoding != FIRN_ENCODING_RLE) ||
+           (splicer->leaf->def_max > 0 && header->def_encoding != FIRN_ENCODING_RLE);
+}
+
+static enum firn_rung_reason size_refusal(const struct firn_splicer *splicer, const struct firn_page_header *header,
+                                          uint32_t row_count)
+{
+    const struct firn_chunk_options *options = splicer->options;
+    if (header->uncompressed_bytes < options->splice_floor_bytes &&
+        row_count < (uint32_t)options->page_rows_max / FLOOR_DIVISOR)
+        return FIRN_REASON_TINY_PAGE;
+    if (header->uncompressed_bytes / CEILING_FACTOR > options->page_bytes_max)
+        return FIRN_REASON_HUGE_PAGE;
+    return FIRN_REASON_NONE;
+}
+
+enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
+                                           uint32_t row_count)
+{
+    if (splicer->refusal != FIRN_REASON_NONE)
+        return splicer->refusal;
+    if (is_legacy(splicer, &page->header))
+        return FIRN_REASON_LEGACY_ENCODING;
+    if (takes_all(&splicer->policy))
+        return FIRN_REASON_NONE;
+    if (splicer->smaller_encoded)
+        return FIRN_REASON_SMALLER_ENCODED;
+    return size_refusal(splicer, &page->header, row_count);
+}
+
+static void count(struct firn_rung_count *counted, const struct firn_page *page)
+{
+    counted->pages++;
+    counted->bytes += firn_page_file_bytes(page);
+}
+
+/* The pages copied of the input chunk so far turn out to be kept, or not. */
+static void settle_kept(struct firn_splicer *splicer, enum firn_rung rung)
+{
+    splicer->counts.rungs[rung].pages += splicer->kept.pages;
+    splicer->counts.rungs[rung].bytes += splicer->kept.bytes;
+    splicer->kept = (struct firn_rung_count){ 0 };
+    splicer->keeps = false;
+}
+
+void firn_splicer_count_copied(struct firn_splicer *splicer, const struct firn_spliced_page *copied)
+{
+    if (copied->is_first || copied->begins_output)
+        settle_kept(splicer, FIRN_RUNG_SPLICE);
+    if (copied->is_first)
+        splicer->keeps = copied->begins_output;
+    count(splicer->keeps ? &splicer->kept : &splicer->counts.rungs[FIRN_RUNG_SPLICE], copied->page);
+    if (copied->was_decoded)
+        count(&splicer->counts.decoded_for_facts, copied->page);
+    if (copied->is_last)
+        settle_kept(splicer, splicer->keeps ? FIRN_RUNG_KEEP : FIRN_RUNG_SPLICE);
+}
+
+void firn_splicer_count_passed_over(struct firn_splicer *splicer, const struct firn_page *page)
+{
+    settle_kept(splicer, FIRN_RUNG_SPLICE);
+    count(&splicer->counts.passed_over, page);
+}
+
+void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,
+                                enum firn_rung_reason reason)
+{
+    bool remaps = firn_encoding_is_dictionary(page->header.encoding) && splicer->options->dictionary;
+    settle_kept(splicer, FIRN_RUNG_SPLICE);
+    count(&splicer->counts.rungs[remaps ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE], page);
+    count(&splicer->counts.reasons[reason], page);
+}
+
+void firn_splicer_done(struct firn_splicer *splicer)
+{
+    settle_kept(splicer, FIRN_RUNG_SPLICE);
+    firn_facts_scratch_done(&splicer->scratch);
+}

@@ -1,0 +1,59 @@
+/* Which pages of an input may go to an output as they lie, and the account of it. */
+#ifndef FIRN_REWRITE_SPLICE_H
+#define FIRN_REWRITE_SPLICE_H
+
+#include "format/parquet/page_facts.h"
+#include "format/parquet/writer.h"
+#include "rewrite/layout.h"
+#include "rewrite/projection.h"
+
+/* The splicing of one output column. */
+struct firn_splicer {
+    const struct firn_parquet_node *leaf;     /* of the output */
+    const struct firn_chunk_options *options; /* of its chunks */
+    struct firn_layout_policy policy;
+    bool smaller_encoded; /* samples of the row group say so */
+
+    /* The input chunk being read. */
+    enum firn_rung_reason refusal; /* what forbids copying any of its pages; NONE: nothing */
+    bool is_ordered_alike;         /* the input's bounds are in the order of the output's */
+    bool is_numbered;              /* nulls become numbers: only pages without nulls need no change */
+
+    bool keeps;                  /* all of it so far was copied, to the beginning of a chunk */
+    struct firn_rung_count kept; /* these pages */
+
+    struct firn_facts_scratch scratch;
+    struct firn_rung_counts counts;
+};
+
+/* The options of a chunk that pages are spliced into under a policy. */
+void firn_splice_options_set(const struct firn_layout_policy *policy, struct firn_chunk_options *options);
+/* Begins an input chunk: what the plan makes of its pages. */
+void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                        const struct firn_column_chunk *chunk);
+/* Whether pages of the chunk may be copied at all. */
+bool firn_splicer_may_copy(const struct firn_splicer *splicer);
+/* What forbids copying this page, or speaks against it, as far as its header tells; NONE: nothing. */
+enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
+                                           uint32_t row_count);
+/* Counts a page that was copied: whether it is its chunk's first and last one, and the first of its new chunk. */
+struct firn_spliced_page {
+    const struct firn_page *page;
+    bool is_first, is_last, begins_output;
+    bool was_decoded; /* to learn its facts */
+};
+void firn_splicer_count_copied(struct firn_splicer *splicer, const struct firn_spliced_page *copied);
+/* Counts a page that was not looked at, since no row of it is wanted. */
+void firn_splicer_count_passed_over(struct firn_splicer *splicer, const struct firn_page *page);
+/* Counts a page that is decoded, for `reason`, and given on as values, or as indices into its dictionary. */
+void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,
+                                enum firn_rung_reason reason);
+void firn_splicer_done(struct firn_splicer *splicer);
+
+/* Bytes of a page in its file. */
+static inline int64_t firn_page_file_bytes(const struct firn_page *page)
+{
+    return (int64_t)(page->header_bytes.len + page->body.len);
+}
+
+#endif
