@@ -19,10 +19,10 @@ FIRST = datetime.datetime(2026, 1, 1)  # as make_history.c has it: a snapshot a 
 class Source:
     """A table with a history, made once; each run begins with hard links to its files and a new catalog."""
 
-    def __init__(self, folder, snapshots, files):
+    def __init__(self, folder, snapshots, *arguments):
         self.folder = folder
         self.snapshots = snapshots
-        self.files = files
+        self.arguments = arguments  # of make_history, after the number of snapshots
         self.table = os.path.join(folder, "table")
         self.made = os.path.join(folder, "made")
 
@@ -32,25 +32,50 @@ class Source:
         print(f"making {self.snapshots} snapshots, once ...", file=sys.stderr)
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
-        subprocess.run([os.environ["MAKE_HISTORY"], self.table, str(self.snapshots), str(self.files)], check=True)
+        subprocess.run([os.environ["MAKE_HISTORY"], self.table, str(self.snapshots), *map(str, self.arguments)], check=True)
         os.rename(self.table, self.made)
 
     def begin(self):
-        from pyiceberg.catalog.sql import SqlCatalog
-
         shutil.rmtree(self.table, ignore_errors=True)
         shutil.copytree(self.made, self.table, copy_function=os.link)
-        database = os.path.join(self.folder, "catalog.db")
-        if os.path.exists(database):
-            os.remove(database)
-        catalog = SqlCatalog("bench", uri=f"sqlite:///{database}", warehouse=f"file://{self.folder}")
-        catalog.create_namespace("bench")
-        catalog.register_table("bench.long", f"file://{self.table}/metadata/v1.metadata.json")
-        with open(os.path.join(self.folder, ".pyiceberg.yaml"), "w", encoding="utf-8") as file:
-            file.write(f"catalog:\n  bench:\n    type: sql\n    uri: sqlite:///{database}\n    warehouse: file://{self.folder}\n")
+        # In a process of its own: a child begins with its parent's peak memory.
+        subprocess.run([sys.executable, "-c", REGISTER, self.folder], check=True)
 
     def older_than(self):
         return str(FIRST + datetime.timedelta(minutes=self.snapshots * 9 // 10 + 1))
+
+    def firn(self, *arguments):
+        """Measures a run of firn on the table; `report` is what it printed."""
+        environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "PYICEBERG_HOME": self.folder}
+        with open(os.path.join(self.folder, "firn.json"), "w", encoding="utf-8") as out:
+            result = Measure([os.environ["FIRN"], "--quiet", "--output", "json", *arguments], environment, stdout=out)
+        with open(out.name, encoding="utf-8") as text:
+            result.report = json.load(text)
+        return result
+
+    def spark(self, body, *arguments):
+        """Measures a program for Spark; `report` is the last line that it printed."""
+        with open(os.path.join(self.folder, "spark.json"), "w", encoding="utf-8") as out:
+            result = measure_spark(body, self.folder, self.folder, *arguments, stdout=out)
+        with open(out.name, encoding="utf-8") as lines:
+            result.report = json.loads(lines.read().strip().split("\n")[-1])
+        return result
+
+
+REGISTER = """
+import os, sys
+from pyiceberg.catalog.sql import SqlCatalog
+
+folder = sys.argv[1]
+database = os.path.join(folder, "catalog.db")
+if os.path.exists(database):
+    os.remove(database)
+catalog = SqlCatalog("bench", uri=f"sqlite:///{database}", warehouse=f"file://{folder}")
+catalog.create_namespace("bench")
+catalog.register_table("bench.long", f"file://{folder}/table/metadata/v1.metadata.json")
+with open(os.path.join(folder, ".pyiceberg.yaml"), "w", encoding="utf-8") as file:
+    file.write(f"catalog:\\n  bench:\\n    type: sql\\n    uri: sqlite:///{database}\\n    warehouse: file://{folder}\\n")
+"""
 
 
 def total_deleted(counts):
@@ -59,12 +84,8 @@ def total_deleted(counts):
 
 def run_firn(source, *arguments):
     source.begin()
-    environment = {"PATH": os.environ["PATH"], "HOME": source.folder, "PYICEBERG_HOME": source.folder}
-    with open(os.path.join(source.folder, "firn.json"), "w", encoding="utf-8") as out:
-        result = Measure([os.environ["FIRN"], "--quiet", "--output", "json", "expire-snapshots", "bench.bench.long", "--older-than",
-                          source.older_than(), *arguments], environment, stdout=out)
-    with open(out.name, encoding="utf-8") as text:
-        result.files = total_deleted(json.load(text))
+    result = source.firn("expire-snapshots", "bench.bench.long", "--older-than", source.older_than(), *arguments)
+    result.files = total_deleted(result.report)
     return result
 
 
@@ -76,10 +97,8 @@ print(json.dumps(row.asDict()))
 
 def run_spark(source):
     source.begin()
-    with open(os.path.join(source.folder, "spark.json"), "w", encoding="utf-8") as out:
-        result = measure_spark(SPARK_BODY, source.folder, source.folder, source.older_than(), stdout=out)
-    with open(out.name, encoding="utf-8") as lines:
-        result.files = total_deleted(json.loads(lines.read().strip().split("\n")[-1]))
+    result = source.spark(SPARK_BODY, source.older_than())
+    result.files = total_deleted(result.report)
     return result
 
 

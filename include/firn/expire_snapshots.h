@@ -54,14 +54,15 @@ struct firn_expire_snapshots_report {
     int64_t expired_snapshots_count;
     int64_t removed_refs_count;
     int64_t marked_files_count;                 /* with `mark`, instead of deleted ones */
+    int64_t leftover_files_count;               /* deleted, or found deleted, for runs before that did not end */
     const struct firn_expiry_failure *failures; /* files that are still there; in op->arena */
     size_t failure_count;
     int64_t elapsed_ms;
 };
 
 /* Commits, deciding anew when others committed since, and then deletes what no snapshot that is left reaches. Nothing
- * to do is no commit. PARTIAL, and `out` is filled, when files could not be deleted: no run of this procedure will find
- * them again, they are orphans. */
+ * to do is no commit. PARTIAL, and `out` is filled, when files could not be deleted: they stay in the table's journal
+ * (journal.h), and the next run deletes them. */
 FIRN_CHECKED firn_status firn_expire_snapshots_apply(struct firn_op *op, struct firn_pool *pool,
                                                      struct firn_table *table, struct firn_expiry *expiry,
                                                      struct firn_progress *progress,

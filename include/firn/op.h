@@ -21,6 +21,8 @@ struct firn_error {
 
 enum firn_log_level { FIRN_LOG_ERROR, FIRN_LOG_WARN, FIRN_LOG_INFO, FIRN_LOG_DEBUG };
 
+enum firn_process_state { FIRN_PROCESS_UNTOLD, FIRN_PROCESS_RUNS, FIRN_PROCESS_ENDED };
+
 /* The world outside: the real one (firn_env_real) or a test's. Functions may be called from several threads. */
 struct firn_env {
     int64_t (*now_us)(void *context);            /* microseconds since the epoch, UTC */
@@ -28,6 +30,10 @@ struct firn_env {
     void (*sleep_ms)(void *context, int64_t ms); /* returns early when stop is set */
     void (*random)(void *context, void *out, size_t len);
     void (*log)(void *context, enum firn_log_level level, struct firn_text line);
+    /* A name that this process shares with no other, on any machine, at any time; empty where there is none. */
+    struct firn_text (*process)(void *context, struct firn_arena *arena);
+    /* What became of a process of that name; UNTOLD for one of another machine or container. */
+    enum firn_process_state (*process_state)(void *context, struct firn_text name);
     const atomic_bool *stop; /* set by a signal handler; NULL when nothing can stop the operation */
     void *context;
 };
@@ -39,13 +45,26 @@ struct firn_budget {
     size_t limit_bytes;
 };
 
+struct firn_op;
+
+/* Is told of changes to storage before they happen, and can keep them from happening by failing: a journal. May be
+ * called from several threads. */
+struct firn_watch {
+    /* An object is about to be written under `location`. */
+    firn_status (*before_write)(struct firn_op *op, void *context, struct firn_text location);
+    /* A table's metadata is about to be replaced, whatever may become known of the outcome. */
+    firn_status (*before_swap)(struct firn_op *op, void *context);
+    void *context;
+};
+
 struct firn_op {
-    struct firn_arena *arena;     /* results and scratch; freed by whoever began the operation */
-    struct firn_error error;      /* see firn_fail */
-    const struct firn_env *env;   /* never NULL */
-    struct firn_budget *budget;   /* what firn_buffer charges; may be NULL */
-    struct firn_text temp_folder; /* where data beyond memory goes; empty: see store/spill.h */
-    int64_t deadline_ms;          /* monotonic; every wait and every retry ends here; INT64_MAX: none */
+    struct firn_arena *arena;       /* results and scratch; freed by whoever began the operation */
+    struct firn_error error;        /* see firn_fail */
+    const struct firn_env *env;     /* never NULL */
+    struct firn_budget *budget;     /* what firn_buffer charges; may be NULL */
+    struct firn_text temp_folder;   /* where data beyond memory goes; empty: see store/spill.h */
+    int64_t deadline_ms;            /* monotonic; every wait and every retry ends here; INT64_MAX: none */
+    const struct firn_watch *watch; /* NULL: nobody watches */
 };
 
 /* The system's clock, randomness and a log that drops everything below warnings and writes the rest to stderr. */
@@ -69,6 +88,10 @@ firn_status firn_hint(struct firn_op *op, firn_status status, const char *format
     __attribute__((format(printf, 3, 4), cold));
 /* CANCELLED once the operation was told to stop or its deadline passed; to be asked in every long loop. */
 FIRN_CHECKED firn_status firn_op_check(struct firn_op *op);
+
+/* firn_env's; empty, and UNTOLD, where the environment cannot say. */
+struct firn_text firn_process_name(struct firn_op *op);
+enum firn_process_state firn_process_state(struct firn_op *op, struct firn_text name);
 
 int64_t firn_now_ms(struct firn_op *op);
 int64_t firn_now_us(struct firn_op *op);

@@ -56,6 +56,8 @@ struct firn_rewrite_data_files_report {
     int64_t replanned_groups_count;     /* lost to commits of others, planned anew on the table as it was then */
     int64_t carried_delete_files_count; /* written anew for deletes that others committed while this ran */
     int64_t carried_rows_count;         /* that these delete */
+    int64_t reused_groups_count;        /* that an earlier run had finished, and did not commit */
+    int64_t leftover_files_count;       /* deleted, of earlier runs that did not end */
     int64_t rows;                       /* written */
     int64_t deleted_rows_count;         /* left out, since delete files say so */
     int64_t kept_delete_files_count;    /* applied, and kept: they apply to data files that were not rewritten */

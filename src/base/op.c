@@ -1,6 +1,8 @@
 /* The operation, its errors and the real environment. */
 #include "firn/op.h"
 
+#include "base/process.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +65,8 @@ const struct firn_env *firn_env_real(void)
         .sleep_ms = real_sleep_ms,
         .random = real_random,
         .log = real_log,
+        .process = firn_process_name_real,
+        .process_state = firn_process_state_real,
     };
     return &real;
 }
@@ -169,6 +173,16 @@ int64_t firn_now_us(struct firn_op *op)
 int64_t firn_now_ms(struct firn_op *op)
 {
     return firn_now_us(op) / 1000;
+}
+
+struct firn_text firn_process_name(struct firn_op *op)
+{
+    return op->env->process ? op->env->process(op->env->context, op->arena) : FIRN_TEXT("");
+}
+
+enum firn_process_state firn_process_state(struct firn_op *op, struct firn_text name)
+{
+    return op->env->process_state ? op->env->process_state(op->env->context, name) : FIRN_PROCESS_UNTOLD;
 }
 
 void firn_log(struct firn_op *op, enum firn_log_level level, const char *format, ...)

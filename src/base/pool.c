@@ -48,6 +48,7 @@ static void work(struct firn_pool *pool, struct run *run)
     op.budget = run->caller->budget;
     op.temp_folder = run->caller->temp_folder;
     op.deadline_ms = run->caller->deadline_ms;
+    op.watch = run->caller->watch;
     firn_status status = run->job(&op, run->context, index);
 
     pthread_mutex_lock(&pool->lock);

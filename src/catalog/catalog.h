@@ -21,6 +21,7 @@ struct firn_table_version {
 struct firn_catalog_kind {
     const char *type;  /* "sql", "hadoop" */
     bool is_by_folder; /* a table lies where its metadata lies, and the folder is the name */
+    bool swaps_late;   /* a swap may still happen when its client is long gone: a server carries it out */
     firn_status (*open)(struct firn_op *op, struct firn_catalog *catalog);
     void (*close)(struct firn_catalog *catalog);
     /* The current metadata location of a table; NOT_FOUND. */

@@ -70,6 +70,8 @@ static firn_status commit(struct firn_op *op, struct firn_table *table, const js
     FIRN_TRY(firn_catalog_current(op, table->catalog, table->identifier, &known, &base));
     FIRN_TRY(firn_requirements_check(op, requirements, base.metadata)); /* (2): and the swap names base.location */
     FIRN_TRY(firn_updates_apply(op, updates, base.metadata, base.location, firn_now_ms(op), &metadata, &cut));
+    if (op->watch)
+        FIRN_TRY(op->watch->before_swap(op, op->watch->context));
     firn_status status = table->catalog->kind->swap(op, table->catalog, table->identifier, &base, metadata, &location);
     if (status == FIRN_UNKNOWN)
         status = settle(op, table, location, metadata);

@@ -158,7 +158,7 @@ static struct firn_text partition_text(struct firn_op *op, const struct partitio
 static void set_partitions(struct firn_op *op, json_t *json, const struct firn_summary *summary)
 {
     set_number(op, json, "changed-partition-count", (int64_t)summary->partitions.count);
-    if ((int64_t)summary->partitions.count > summary->partition_limit)
+    if (summary->partitions.count == 0 || (int64_t)summary->partitions.count > summary->partition_limit)
         return;
     firn_json_set_text(json, "partition-summaries-included", FIRN_TEXT("true"));
     for (size_t i = 0; i < summary->partitions.count; i++) {

@@ -65,6 +65,7 @@ static const struct {
     COLUMN(expired_snapshots_count),
     COLUMN(removed_refs_count),
     COLUMN(marked_files_count),
+    COLUMN(leftover_files_count),
     COLUMN(elapsed_ms),
 #undef COLUMN
 };
@@ -114,6 +115,9 @@ static void print_report_table(struct firn_op *op, struct cli *cli, const struct
     if (report->marked_files_count > 0)
         fprintf(cli->out, "%.*s files marked; remove-orphan-files --sweep deletes them later\n",
                 FIRN_FMT(cli_count_text(op->arena, report->marked_files_count)));
+    if (report->leftover_files_count > 0)
+        fprintf(cli->out, "%.*s files that runs before had left were deleted\n",
+                FIRN_FMT(cli_count_text(op->arena, report->leftover_files_count)));
     for (size_t i = 0; i < report->failure_count; i++)
         fprintf(cli->out, "still there: %.*s: %.*s\n", FIRN_FMT(report->failures[i].path),
                 FIRN_FMT(report->failures[i].reason));
@@ -187,10 +191,10 @@ const struct cli_command cmd_expire_snapshots = {
     .description =
         "Lets snapshots go by age and number, commits that, and then deletes the files that no remaining snapshot "
         "reaches. Branches and tags keep what they hold; what they say of their own retention goes before the "
-        "arguments. "
-        "Their heads are never let go.\n\nA file that could not be deleted is named, and the exit status is 7; it is "
-        "an "
-        "orphan then, which remove-orphan-files deletes.",
+        "arguments. Their heads are never let go.\n\nA file that could not be deleted is named, and the exit status is "
+        "7. "
+        "Run it again, whether files could not be deleted or it was killed: what has to be deleted is in the table's "
+        "journal before the snapshots go, and stays there until it is gone.",
     .examples = "  firn expire-snapshots db.txn --dry-run\n"
                 "  firn expire-snapshots db.txn --older-than 7d --retain-last 10\n"
                 "  firn expire-snapshots db.txn --snapshot-ids 5310972899275895471\n",

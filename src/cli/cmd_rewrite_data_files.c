@@ -147,6 +147,12 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
                 FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
                 report->snapshot_id);
     print_pages(op, cli, &report->pages);
+    if (report->reused_groups_count > 0)
+        fprintf(cli->out, "%.*s file groups had been finished by a run that did not end\n",
+                FIRN_FMT(cli_count_text(arena, report->reused_groups_count)));
+    if (report->leftover_files_count > 0)
+        fprintf(cli->out, "%.*s files that runs before had left were deleted\n",
+                FIRN_FMT(cli_count_text(arena, report->leftover_files_count)));
     if (report->replanned_groups_count > 0)
         fprintf(cli->out, "%.*s file groups were lost to commits of others and planned anew\n",
                 FIRN_FMT(cli_count_text(arena, report->replanned_groups_count)));
@@ -184,6 +190,8 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         { "replanned_groups_count", report->replanned_groups_count },
         { "carried_delete_files_count", report->carried_delete_files_count },
         { "carried_rows_count", report->carried_rows_count },
+        { "reused_groups_count", report->reused_groups_count },
+        { "leftover_files_count", report->leftover_files_count },
         { "elapsed_ms", report->elapsed_ms },
     };
     const struct cli_row row = {

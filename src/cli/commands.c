@@ -35,6 +35,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_expire_snapshots,
     &cmd_remove_orphan_files,
     &cmd_undelete,
+    &cmd_journal,
     &cmd_create_branch,
     &cmd_create_tag,
     &cmd_drop_branch,

@@ -72,18 +72,23 @@ firn_status firn_expiry_collect(struct firn_op *op, struct firn_pool *pool, stru
     return firn_removal_settle(op, expiry->removal);
 }
 
+firn_status firn_expiry_after(struct firn_op *op, const struct firn_expiry *expiry, struct firn_metadata **out)
+{
+    struct firn_change change;
+    firn_change_init(op, &change);
+    firn_expiry_change(expiry, &change);
+    return firn_updates_apply(op, change.updates, expiry->base.metadata, FIRN_TEXT(""), expiry->policy.now_ms, out,
+                              NULL);
+}
+
 firn_status firn_expire_snapshots_plan(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                        const struct firn_expire_snapshots_args *args, struct firn_expiry **out)
 {
     struct firn_expiry *expiry = FIRN_NEW(op->arena, struct firn_expiry);
-    struct firn_change change;
     struct firn_metadata *after;
     *expiry = (struct firn_expiry){ .args = *args, .policy.now_ms = firn_now_ms(op), .table_name = table->name };
     FIRN_TRY(firn_expiry_decide(op, pool, table, expiry));
-    firn_change_init(op, &change);
-    firn_expiry_change(expiry, &change);
-    FIRN_TRY(
-        firn_updates_apply(op, change.updates, table->metadata, FIRN_TEXT(""), expiry->policy.now_ms, &after, NULL));
+    FIRN_TRY(firn_expiry_after(op, expiry, &after));
     FIRN_TRY(firn_expiry_collect(op, pool, table, after, expiry));
     *out = expiry;
     return FIRN_OK;

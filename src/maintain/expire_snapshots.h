@@ -2,9 +2,12 @@
  *
  * Invariants
  *  (1) Files are deleted only after the commit that lets their snapshots go; a failed or unknown commit deletes
- * nothing. (2) What is deleted is what the expired snapshots reach, less all that the table reaches when the deleting
- * begins. (3) The heads of main and of all branches and tags that stay are kept, whatever their age and settings. (4)
- * The choice is made anew from the newest metadata for each attempt, and asserts all references it was made by. */
+ *      nothing.
+ *  (2) What is deleted is what the expired snapshots reach, less all that the table reaches when the deleting begins.
+ *  (3) The heads of main and of all branches and tags that stay are kept, whatever their age and settings.
+ *  (4) The choice is made anew from the newest metadata for each attempt, and asserts all references it was made by.
+ *  (5) What is to be deleted is in the run's journal before the commit, and stays there until it is gone: the next run
+ *      deletes what this one could not. */
 #ifndef FIRN_MAINTAIN_EXPIRE_SNAPSHOTS_H
 #define FIRN_MAINTAIN_EXPIRE_SNAPSHOTS_H
 
@@ -68,6 +71,9 @@ FIRN_CHECKED firn_status firn_expiry_decide(struct firn_op *op, struct firn_pool
                                             struct firn_expiry *expiry);
 /* The choice as requirements and updates; none when nothing goes. */
 void firn_expiry_change(const struct firn_expiry *expiry, struct firn_change *out);
+/* The metadata without what was chosen. */
+FIRN_CHECKED firn_status firn_expiry_after(struct firn_op *op, const struct firn_expiry *expiry,
+                                           struct firn_metadata **out);
 /* Finds the files that go with the chosen snapshots. `after` is the metadata without them. */
 FIRN_CHECKED firn_status firn_expiry_collect(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                              const struct firn_metadata *after, struct firn_expiry *expiry);

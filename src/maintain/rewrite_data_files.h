@@ -91,6 +91,15 @@ enum firn_group_verdict {
     FIRN_GROUP_OVER_CAP /* beyond max-files-to-rewrite */
 };
 
+/* A group that an earlier run finished and did not commit. */
+struct firn_finished_group {
+    struct firn_text run_id;
+    struct firn_text digest; /* of all that the result depends on */
+    struct firn_text *inputs;
+    uint32_t input_count;
+    struct firn_rewrite_result result; /* without a row map */
+};
+
 struct firn_planned_group {
     uint32_t *files; /* indices into the plan's files, in scan order */
     uint32_t file_count;
@@ -100,6 +109,7 @@ struct firn_planned_group {
     const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
     int64_t output_count; /* files to expect: one a bin, more where a bin outgrows the writer's limit */
+    const struct firn_finished_group *finished; /* its result is there already; NULL: it is not */
 };
 
 #define FIRN_NO_GROUP UINT32_MAX
@@ -136,6 +146,8 @@ struct firn_rewrite_plan {
     const struct firn_planned_group **groups; /* those to be rewritten, in job order */
     uint32_t group_count;
     uint32_t left_alone_count;
+    const struct firn_finished_group *finished; /* of earlier runs, whether they fit or not */
+    uint32_t finished_count;
     bool is_capped; /* max-files-to-rewrite left something out */
 };
 
@@ -172,6 +184,25 @@ struct firn_text firn_rewrite_delete_reason(struct firn_arena *arena, const stru
 /* Why a file was chosen or not, in words with numbers. */
 struct firn_text firn_rewrite_plan_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
                                           const struct firn_planned_file *file);
+
+struct firn_journal;
+/* Tells the journal (NULL: none) of a group that is done. */
+FIRN_CHECKED firn_status firn_rewrite_finished_tell(struct firn_op *op, struct firn_journal *journal,
+                                                    const struct firn_rewrite_plan *plan,
+                                                    const struct firn_planned_group *group,
+                                                    const struct firn_rewrite_result *result);
+/* Fills the plan's finished groups from the table's journals. */
+FIRN_CHECKED firn_status firn_rewrite_finished_read(struct firn_op *op, const struct firn_table *table,
+                                                    struct firn_rewrite_plan *plan);
+/* The finished group as one of the plan, if it matches: its inputs are all among the candidates (path to place in the
+ * plan's files) that are in no group yet, and everything else is as it was, too. */
+FIRN_CHECKED firn_status firn_rewrite_finished_match(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                                     const struct firn_map *candidates,
+                                                     const struct firn_finished_group *finished,
+                                                     struct firn_planned_group *out, bool *matches);
+/* Whether its files are there in their full length. */
+FIRN_CHECKED firn_status firn_rewrite_finished_check(struct firn_op *op, struct firn_store *store,
+                                                     const struct firn_finished_group *finished, bool *is_there);
 
 /* What a run has done of its plan when the rest must be planned anew. */
 struct firn_rewrite_done {

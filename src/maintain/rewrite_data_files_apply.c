@@ -9,8 +9,10 @@
 #include "maintain/rewrite_data_files_run.h"
 
 #include "base/math.h"
+#include "maintain/branch_plan.h"
 #include "maintain/dangling_deletes.h"
 #include "maintain/group_work.h"
+#include "table/location.h"
 
 /* Below this a group works slowly: better fewer of them at a time. */
 #define GROUP_MEMORY_BYTES_MIN (UINT64_C(384) << 20)
@@ -75,19 +77,48 @@ static void keep_first_error(struct firn_rewrite_run *run, const struct firn_err
         run->first_error = *error;
 }
 
+/* Takes the result that an earlier run left, if it is still there. */
+static firn_status reuse(struct firn_op *op, struct firn_rewrite_run *run, uint32_t index)
+{
+    const struct firn_planned_group *planned = run->plan->groups[index];
+    struct firn_group_outcome *outcome = &run->outcomes[index];
+    if (!planned->finished || !firn_journal_has_taken(run->journal, planned->finished->run_id))
+        return FIRN_OK;
+    FIRN_TRY(firn_rewrite_finished_check(op, run->context.store, planned->finished, &outcome->is_reused));
+    if (outcome->is_reused) {
+        outcome->result = planned->finished->result;
+        firn_progress_tick(op, run->context.progress, planned->file_count, (uint64_t)planned->bytes);
+    }
+    return FIRN_OK;
+}
+
+static firn_status make_result(struct firn_op *op, struct firn_rewrite_run *run, uint32_t index)
+{
+    struct firn_group_outcome *outcome = &run->outcomes[index];
+    FIRN_TRY(reuse(op, run, index));
+    if (outcome->is_reused)
+        return FIRN_OK;
+    FIRN_TRY(firn_rewrite_group_execute(op, &run->context, &run->groups[index], &outcome->result));
+    firn_status status =
+        firn_rewrite_finished_tell(op, run->journal, run->plan, run->plan->groups[index], &outcome->result);
+    if (status != FIRN_OK)
+        firn_rewrite_run_discard(op, run, index);
+    return status;
+}
+
 static firn_status execute(struct firn_op *op, void *context, uint32_t index)
 {
     struct firn_rewrite_run *run = context;
-    struct firn_group_outcome *outcome = &run->outcomes[index];
-    firn_status status = firn_rewrite_group_execute(op, &run->context, &run->groups[index], &outcome->result);
-    outcome->write_failed = status != FIRN_OK;
+    firn_status status = make_result(op, run, index);
+    run->outcomes[index].write_failed = status != FIRN_OK;
     return firn_context(op, status, "file group %u of %u files", index, run->groups[index].input_count);
 }
 
-static void discard(struct firn_op *op, void *context, uint32_t index)
+void firn_rewrite_run_discard(struct firn_op *op, void *context, uint32_t index)
 {
     struct firn_rewrite_run *run = context;
-    firn_rewrite_result_discard(op, run->context.store, &run->outcomes[index].result);
+    if (!run->outcomes[index].is_reused)
+        firn_rewrite_result_discard(op, run->context.store, &run->outcomes[index].result);
 }
 
 /* What partial progress amounts to once all groups are done. */
@@ -141,6 +172,27 @@ static uint64_t row_map_bytes(const struct firn_rewrite_plan *plan, uint64_t mem
     return can_carry ? memory_bytes_max / ROW_MAP_SHARE / plan->group_count : 0;
 }
 
+/* One event for the places that this round writes to, as far as they are known: a file that goes elsewhere is announced
+ * before it is written. */
+static firn_status announce_outputs(struct firn_op *op, const struct firn_rewrite_run *run)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    const struct firn_partition_spec *spec = firn_metadata_spec(plan->metadata, (int32_t)plan->options.output_spec_id);
+    struct firn_text *locations = FIRN_NEW_ARRAY(op->arena, struct firn_text, plan->group_count);
+    size_t count = 0;
+    if (!spec || firn_property_bool(plan->metadata, "write.object-storage.enabled", false))
+        return FIRN_OK;
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        const struct firn_data_file *input = &run->groups[i].inputs[0];
+        if (input->spec_id != spec->id || plan->groups[i]->finished)
+            continue;
+        struct firn_text path = firn_file_partition_text(op->arena, plan->metadata, plan->spec_types, input);
+        struct firn_text name = firn_data_file_name(op->arena, i, 0, run->context.operation, 1, FIRN_TEXT(".parquet"));
+        locations[count++] = firn_data_location(op->arena, plan->metadata, path, name);
+    }
+    return firn_journal_announce(op, run->journal, locations, count);
+}
+
 static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
                                 struct firn_progress *progress)
 {
@@ -157,7 +209,7 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .progress = progress,
         .execute = execute,
         .commit = firn_rewrite_run_commit,
-        .discard = discard,
+        .discard = firn_rewrite_run_discard,
         .context = run,
     };
     run->context = (struct firn_rewrite_context){
@@ -172,6 +224,7 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .row_map_bytes_max = row_map_bytes(plan, memory_bytes_max),
     };
     lay_out_groups(op, run);
+    FIRN_TRY(announce_outputs(op, run));
     firn_status status = firn_group_work_run(op, pool, &work, &outcome);
     if (plan->options.partial_progress)
         note_failures(op, run, &outcome);
@@ -334,32 +387,45 @@ static firn_status remove_dangling(struct firn_op *op, struct firn_pool *pool, s
     return status;
 }
 
+static firn_status apply_plan(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
+                              struct firn_progress *progress)
+{
+    struct firn_retry_policy policy;
+    if (run->plan->group_count == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_retry_policy_of(op, run->table->metadata, &policy));
+    run->rounds_left = FIRN_MIN(policy.retries, ROUNDS_MAX);
+    run->covered_id = run->plan->snapshot->id;
+    add_progress(run->plan, progress);
+    firn_status status = apply_rounds(op, pool, run, progress);
+    firn_progress_end(op, progress);
+    if ((status == FIRN_OK || status == FIRN_PARTIAL) && run->plan->options.remove_dangling_deletes)
+        status = remove_dangling(op, pool, run, status);
+    return status;
+}
+
 firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                           const struct firn_rewrite_plan *plan, struct firn_progress *progress,
                                           struct firn_rewrite_data_files_report *out)
 {
     int64_t started_ms = monotonic_ms(op);
     struct firn_rewrite_run run = { .plan = plan, .table = table, .report = out };
+    struct firn_clearing cleared;
     *out = (struct firn_rewrite_data_files_report){
         .left_alone_files_count = plan->left_alone_count,
         .snapshot_id = FIRN_NO_SNAPSHOT,
     };
     warn_of_left_alone(op, &run);
-    if (plan->group_count == 0)
-        return FIRN_OK;
-    warn_of_sort_order(op, &run);
-    warn_of_format(op, &run);
-    if (!table->catalog)
-        return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
-    struct firn_retry_policy policy;
-    FIRN_TRY(firn_retry_policy_of(op, table->metadata, &policy));
-    run.rounds_left = FIRN_MIN(policy.retries, ROUNDS_MAX);
-    run.covered_id = plan->snapshot->id;
-    add_progress(plan, progress);
-    firn_status status = apply_rounds(op, pool, &run, progress);
-    firn_progress_end(op, progress);
-    if ((status == FIRN_OK || status == FIRN_PARTIAL) && plan->options.remove_dangling_deletes)
-        status = remove_dangling(op, pool, &run, status);
+    if (plan->group_count > 0) {
+        warn_of_sort_order(op, &run);
+        warn_of_format(op, &run);
+        if (!table->catalog)
+            return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
+    }
+    FIRN_TRY(firn_journal_begin(op, pool, table, "rewrite-data-files", plan->group_count > 0, &run.journal));
+    firn_status status = apply_plan(op, pool, &run, progress);
+    firn_journal_end(op, run.journal, status, false, &cleared);
+    out->leftover_files_count = firn_clearing_file_count(&cleared);
     out->elapsed_ms = monotonic_ms(op) - started_ms;
     return status;
 }

@@ -140,22 +140,52 @@ firn_status firn_rewrite_group_key(struct firn_op *op, const struct firn_rewrite
     return firn_buffer_append(op, out, spec_id, sizeof spec_id);
 }
 
-/* Judges every file and lists the candidates of each group key, both in scan order. */
-static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_map *partitions)
+static void judge_files(struct firn_op *op, struct firn_rewrite_plan *plan)
 {
-    struct firn_buffer *key = FIRN_NEW(op->arena, struct firn_buffer);
     const bool *is_twice = find_twice(op, plan);
-    firn_buffer_defer(op->arena, key);
-    firn_map_init(partitions, op->arena);
     for (uint32_t i = 0; i < plan->file_count; i++) {
         struct firn_planned_file *file = &plan->files[i];
         file->group = FIRN_NO_GROUP;
         judge_deletes(&plan->options, file);
         file->verdict = judge_file(plan, file, is_twice[i]);
-        if (!is_candidate(file->verdict)) {
+        if (!is_candidate(file->verdict))
             plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
+    }
+}
+
+/* Groups that an earlier run finished go first, as they are: what was done need not be done again. */
+static firn_status take_finished(struct firn_op *op, struct firn_rewrite_plan *plan, struct group_list *groups)
+{
+    struct firn_map candidates;
+    if (plan->finished_count == 0)
+        return FIRN_OK;
+    firn_map_init(&candidates, op->arena);
+    for (uint32_t i = 0; i < plan->file_count; i++)
+        if (is_candidate(plan->files[i].verdict))
+            firn_map_put_text(&candidates, data_file(plan, i)->path)->value.number = i;
+    for (uint32_t i = 0; i < plan->finished_count; i++) {
+        struct firn_planned_group group;
+        bool matches;
+        FIRN_TRY(firn_rewrite_finished_match(op, plan, &candidates, &plan->finished[i], &group, &matches));
+        if (!matches)
             continue;
-        }
+        for (uint32_t k = 0; k < group.file_count; k++)
+            plan->files[group.files[k]].group = (uint32_t)groups->count;
+        FIRN_PUSH(op->arena, groups, group);
+    }
+    return FIRN_OK;
+}
+
+/* Lists the candidates of each group key that are in no group, in scan order. */
+static firn_status collect_candidates(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_map *partitions)
+{
+    struct firn_buffer *key = FIRN_NEW(op->arena, struct firn_buffer);
+    firn_buffer_defer(op->arena, key);
+    firn_map_init(partitions, op->arena);
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        const struct firn_planned_file *file = &plan->files[i];
+        if (!is_candidate(file->verdict) || file->group != FIRN_NO_GROUP)
+            continue;
         FIRN_TRY(firn_rewrite_group_key(op, plan, data_file(plan, i), key));
         struct firn_map_entry *found = firn_map_find(partitions, firn_buffer_bytes(key));
         if (!found) {
@@ -319,10 +349,13 @@ firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewri
     struct firn_map partitions;
     struct group_list groups = { 0 };
     look_at_deletes(op, plan);
+    judge_files(op, plan);
+    FIRN_TRY(take_finished(op, plan, &groups));
+    size_t finished_count = groups.count;
     FIRN_TRY(collect_candidates(op, plan, &partitions));
     for (size_t i = 0; i < partitions.count; i++)
         pack_partition(op, plan, partitions.entries[i].value.pointer, &groups);
-    for (size_t i = 0; i < groups.count; i++)
+    for (size_t i = finished_count; i < groups.count; i++)
         FIRN_TRY(judge_group(op, plan, history, &groups.items[i]));
     FIRN_TRY(apply_cap(op, plan, &groups));
     plan->packed = groups.items;

@@ -115,6 +115,7 @@ static void count_committed(struct firn_rewrite_run *run, const uint32_t *batch,
         report->rewritten_data_files_count += run->groups[batch[i]].input_count;
         report->rewritten_bytes_count += run->plan->groups[batch[i]]->bytes;
         report->added_data_files_count += result->file_count;
+        report->reused_groups_count += run->outcomes[batch[i]].is_reused;
         report->rows += result->rows_out;
         report->deleted_rows_count += result->rows_deleted;
         firn_rung_counts_add(&report->pages, &result->rungs);
@@ -140,7 +141,7 @@ static void settle_groups(struct firn_op *op, struct firn_rewrite_run *run, cons
     for (uint32_t i = 0; i < count; i++) {
         run->outcomes[batch[i]].state = state;
         if (state == FIRN_GROUP_LOST)
-            firn_rewrite_result_discard(op, run->context.store, &run->outcomes[batch[i]].result);
+            firn_rewrite_run_discard(op, run, batch[i]);
     }
 }
 

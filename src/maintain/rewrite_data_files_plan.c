@@ -104,7 +104,7 @@ static firn_status drop_done(struct firn_op *op, const struct firn_rewrite_done 
 }
 
 /* `done`: NULL when nothing is. */
-static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct firn_store *store,
+static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
                              const struct firn_rewrite_done *done, struct firn_rewrite_plan *plan)
 {
     const struct firn_predicate *where = NULL;
@@ -118,9 +118,10 @@ static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, struct 
     FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
     if (plan->schema_problem.len == 0)
         FIRN_TRY(check_properties(op, plan->metadata));
-    FIRN_TRY(scan_files(op, pool, store, where, plan));
+    FIRN_TRY(scan_files(op, pool, table->store, where, plan));
     if (done)
         FIRN_TRY(drop_done(op, done, plan));
+    FIRN_TRY(firn_rewrite_finished_read(op, table, plan));
     firn_rewrite_history_read(op, plan->metadata, plan->snapshot, plan->settings, plan->shape, &history);
     return firn_rewrite_plan_choose(op, &history, plan);
 }
@@ -143,7 +144,7 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
     plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
     plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);
     *out = plan;
-    return make_plan(op, pool, table->store, NULL, plan);
+    return make_plan(op, pool, table, NULL, plan);
 }
 
 /* Caps hold for the run as a whole. */
@@ -168,5 +169,5 @@ firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, 
     plan->options.files_max -= done->rewritten_files;
     plan->options.commits_max = FIRN_MAX(old->options.commits_max - done->commit_count, 1);
     *out = plan;
-    return make_plan(op, pool, table->store, done, plan);
+    return make_plan(op, pool, table, done, plan);
 }

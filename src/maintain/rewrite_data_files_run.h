@@ -2,6 +2,7 @@
 #ifndef FIRN_MAINTAIN_REWRITE_DATA_FILES_RUN_H
 #define FIRN_MAINTAIN_REWRITE_DATA_FILES_RUN_H
 
+#include "maintain/journal.h"
 #include "maintain/rewrite_data_files.h"
 
 enum firn_group_state {
@@ -14,6 +15,7 @@ enum firn_group_state {
 
 struct firn_group_outcome {
     enum firn_group_state state; /* changed and read by commits alone while groups run */
+    bool is_reused;              /* the files are those of an earlier run, whose journal has a say about them */
     bool write_failed;           /* this and what follows is the executing thread's until the group is committed */
     struct firn_rewrite_result result;
 };
@@ -24,6 +26,7 @@ struct firn_rewrite_run {
     int32_t rounds_left;                  /* how often may be planned anew */
     bool is_incomplete;                   /* something was left out in the rounds before */
     struct firn_table *table;
+    struct firn_journal *journal; /* NULL: none */
     struct firn_rewrite_context context;
     struct firn_rewrite_group *groups;
     struct firn_group_outcome *outcomes; /* one a group */
@@ -37,6 +40,8 @@ struct firn_rewrite_run {
     struct firn_error first_error;    /* of a group, a commit or planning anew, whichever failed first */
 };
 
+/* Removes what was written for a group and will not be committed. */
+void firn_rewrite_run_discard(struct firn_op *op, void *context, uint32_t index);
 /* Whether files or groups that qualify are left for another run. */
 bool firn_rewrite_plan_leaves_out(const struct firn_rewrite_plan *plan);
 /* Commits a batch of groups of a struct firn_rewrite_run. FIRN_OK also when the groups were lost and are to be planned

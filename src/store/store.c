@@ -201,6 +201,8 @@ firn_status firn_store_write(struct firn_op *op, struct firn_store *store, struc
 {
     struct firn_text resolved;
     FIRN_TRY(resolve(op, store, location, &resolved));
+    if (op->watch)
+        FIRN_TRY(op->watch->before_write(op, op->watch->context, location));
     return store->driver->write(op, store->state, resolved, exclusive, out);
 }
 

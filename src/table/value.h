@@ -61,6 +61,7 @@ bool firn_decimal_parse(struct firn_text text, int32_t scale, firn_int128 *out);
 struct firn_text firn_decimal_text(struct firn_arena *arena, firn_int128 unscaled, int32_t scale);
 /* Whether the unscaled value has at most `precision` digits. */
 bool firn_decimal_fits(firn_int128 unscaled, int32_t precision);
+struct firn_text firn_hex_text(struct firn_arena *arena, struct firn_bytes bytes);
 /* Hexadecimal digits of either case, an even number. */
 bool firn_hex_parse(struct firn_arena *arena, struct firn_text text, struct firn_bytes *out);
 /* Two's complement big-endian, sign-extended; `len` 1 to 16 (longer is accepted when the excess is sign). */

@@ -117,7 +117,7 @@ struct firn_text firn_real_text(struct firn_arena *arena, double value, bool is_
     return firn_text_format(arena, "%s%c.%sE%d", sign, digits[0], digits[1] ? digits + 1 : "0", exponent - 1);
 }
 
-static struct firn_text hex_text(struct firn_arena *arena, struct firn_bytes bytes)
+struct firn_text firn_hex_text(struct firn_arena *arena, struct firn_bytes bytes)
 {
     static const char digits[] = "0123456789abcdef";
     char *text = firn_arena_alloc_array(arena, bytes.len, 2);
@@ -139,7 +139,7 @@ static struct firn_text uuid_text(struct firn_arena *arena, struct firn_bytes by
 {
     struct firn_uuid uuid;
     if (bytes.len != sizeof uuid.bytes)
-        return hex_text(arena, bytes);
+        return firn_hex_text(arena, bytes);
     memcpy(uuid.bytes, bytes.data, sizeof uuid.bytes);
     return firn_uuid_text(arena, uuid);
 }
@@ -176,7 +176,7 @@ struct firn_text firn_value_text(struct firn_arena *arena, const struct firn_typ
     case FIRN_TYPE_BINARY:
     case FIRN_TYPE_GEOMETRY:
     case FIRN_TYPE_GEOGRAPHY:
-        return hex_text(arena, value->bytes);
+        return firn_hex_text(arena, value->bytes);
     default:
         return FIRN_TEXT("null");
     }
