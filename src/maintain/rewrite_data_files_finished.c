@@ -93,7 +93,8 @@ static firn_status add_group(struct firn_op *op, struct firn_buffer *out, const 
                              const struct firn_planned_group *group)
 {
     const int64_t numbers[] = { plan->verify_full, plan->options.output_spec_id,
-                                firn_output_write_max(&plan->options.sizes) };
+                                firn_output_write_max(&plan->options.sizes), plan->options.layout,
+                                plan->options.forced_rung };
     FIRN_TRY(add_table(op, out, plan->metadata));
     FIRN_TRY(add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers));
     for (uint32_t i = 0; i < group->file_count; i++)
