@@ -141,16 +141,26 @@ static firn_status before_write(struct firn_op *op, void *context, struct firn_t
 
 /* Attempts ------------------------------------------------------------------------------------------------------- */
 
-/* (2) */
-static firn_status check_not_taken(struct firn_op *op, const struct firn_journal *journal)
+static firn_status find_event(struct firn_op *op, const struct firn_journal *journal, int number, const char *kind,
+                              bool *found)
 {
     struct firn_store_stat info;
-    struct firn_text taken = event_location(op->arena, journal, 1, "taken");
-    firn_status status = firn_store_stat(op, journal->table->store, taken, &info);
-    if (status == FIRN_NOT_FOUND)
+    struct firn_text location = event_location(op->arena, journal, number, kind);
+    firn_status status = firn_store_stat(op, journal->table->store, location, &info);
+    *found = status == FIRN_OK;
+    return status == FIRN_NOT_FOUND ? FIRN_OK : status;
+}
+
+/* (2) One that took this run may be done with it already. */
+static firn_status check_not_taken(struct firn_op *op, const struct firn_journal *journal)
+{
+    bool is_there, is_taken;
+    FIRN_TRY(find_event(op, journal, 0, "begin", &is_there));
+    FIRN_TRY(find_event(op, journal, 1, "taken", &is_taken));
+    if (is_there && !is_taken)
         return FIRN_OK;
-    FIRN_TRY(status);
-    firn_fail(op, FIRN_DENIED, "another run took this one for dead and clears up after it: '%.*s'", FIRN_FMT(taken));
+    firn_fail(op, FIRN_DENIED, "another run took this one for dead and cleared up after it: see '%.*s'",
+              FIRN_FMT(journal->folder));
     return firn_hint(op, FIRN_DENIED, "nothing was changed; run it again");
 }
 
@@ -278,6 +288,10 @@ static firn_status clear_one(struct firn_op *op, struct firn_journal *journal, c
     add_clearing(&journal->cleared, &one);
     if (status == FIRN_CANCELLED)
         return status;
+    int64_t count = firn_clearing_file_count(&one);
+    if (count > 0)
+        firn_log(op, FIRN_LOG_INFO, "run %.*s did not end: %" PRId64 " files that it left are dealt with",
+                 FIRN_FMT(run->id), count);
     if (status != FIRN_OK)
         firn_log(op, FIRN_LOG_WARN, "what run %.*s left is not all cleared up, leaving it to the next run: %s",
                  FIRN_FMT(run->id), op->error.text);

@@ -14,7 +14,8 @@
 struct history {
     struct firn_op *op;
     struct firn_env env;
-    int64_t now_ms; /* what the clock shows */
+    int64_t now_ms;   /* what the clock shows */
+    uint64_t process; /* drawn at random */
     struct firn_store *store;
     struct fixture fixture;
 };
@@ -28,6 +29,20 @@ static inline void history_no_sleep(void *context, int64_t ms)
 {
     (void)context;
     (void)ms;
+}
+
+/* Every attached history is a process of its own; those before it have ended. */
+static inline struct firn_text history_process(void *context, struct firn_arena *arena)
+{
+    return firn_text_format(arena, "history %" PRIx64, ((struct history *)context)->process);
+}
+
+static inline enum firn_process_state history_process_state(void *context, struct firn_text name)
+{
+    struct firn_arena arena = { 0 };
+    bool runs = firn_text_same(name, history_process(context, &arena));
+    firn_arena_done(&arena);
+    return runs ? FIRN_PROCESS_RUNS : FIRN_PROCESS_ENDED;
 }
 
 static inline void history_no_log(void *context, enum firn_log_level level, struct firn_text line)
@@ -44,6 +59,9 @@ static inline void history_attach(struct history *history, struct firn_op *op, s
     history->env.now_us = history_clock_us;
     history->env.sleep_ms = history_no_sleep;
     history->env.log = history_no_log;
+    history->env.process = history_process;
+    history->env.process_state = history_process_state;
+    firn_env_real()->random(NULL, &history->process, sizeof history->process);
     history->env.context = history;
     op->env = &history->env;
     CHECK_OK(op, fixture_open(op, store, FIRN_TEXT("mem://w"), &history->fixture));

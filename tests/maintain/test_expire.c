@@ -557,8 +557,7 @@ static void a_commit_asserts_all_references(void **state)
     history_close(&history);
 }
 
-/* After any fault the table is the old one or the new one and reads fully; a second run completes it, and what it
- * cannot find any more are orphans that nothing refers to. */
+/* After any fault the table is the old one or the new one and reads fully; a second run completes it, deletions too. */
 static void every_storage_call_may_fail(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -589,6 +588,8 @@ static void every_storage_call_may_fail(void **state)
             CHECK_OK(op, expire(&history, (args_of){ .older_than = FIRN_TEXT("0s") }, &report));
             CHECK(history_metadata(&history)->snapshot_count == 1, "call %u, %s", nth, fault_name(kind));
             history_check_live(&history, "c d");
+            CHECK(!has(&history, "a") && !has(&history, "b") && !has(&history, "p"), "call %u, %s: not all is deleted",
+                  nth, fault_name(kind));
             history_close(&history);
         }
     }
