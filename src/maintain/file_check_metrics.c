@@ -36,17 +36,37 @@ static int compare_signed_uuids(const struct firn_value *a, const struct firn_va
 
 /* Counts ----------------------------------------------------------------------------------------------------------- */
 
-/* Counts of nested columns are no error: writers differ in what they count there, and readers do not trust them. */
+/* What an entry may record: in a struct, Java counts floats only where the struct is there, and all else everywhere. So
+ * readers cannot trust counts of nested columns, and no more than a warning comes of them. */
+struct count_range {
+    int64_t least, most; /* FIRN_ABSENT: not known */
+};
+
+static struct count_range count_range(const struct firn_column_facts *facts, int64_t count)
+{
+    bool some = facts->nested && count > 0;
+    return (struct count_range){ .least = some ? 0 : count, .most = count };
+}
+
 static void check_count(struct firn_checked *checked, const struct firn_column_facts *facts, const char *code,
-                        const struct firn_count_map *recorded, int64_t actual)
+                        const struct firn_count_map *recorded, struct count_range range)
 {
     int64_t count;
-    if (actual == FIRN_ABSENT || facts->repeated || !firn_count_map_find(recorded, facts->field->id, &count) ||
-        count == actual)
+    if (range.most == FIRN_ABSENT || facts->repeated || !firn_count_map_find(recorded, facts->field->id, &count) ||
+        (count >= range.least && count <= range.most))
         return;
     firn_findings_add(checked->found, facts->nested ? FIRN_SEVERITY_WARNING : FIRN_SEVERITY_ERROR, code,
                       checked->file->path, "column '%.*s' has %" PRId64 ", its entry records %" PRId64,
-                      FIRN_FMT(facts->name), actual, count);
+                      FIRN_FMT(facts->name), range.most, count);
+}
+
+static void check_counts(struct firn_checked *checked, const struct firn_column_facts *facts)
+{
+    const struct firn_data_file *file = checked->file;
+    struct count_range nans = { facts->nan_count, facts->nan_count };
+    check_count(checked, facts, "value-count", &file->value_counts, count_range(facts, facts->value_count));
+    check_count(checked, facts, "null-count", &file->null_value_counts, count_range(facts, facts->null_count));
+    check_count(checked, facts, "nan-count", &file->nan_value_counts, nans);
 }
 
 /* Bounds ----------------------------------------------------------------------------------------------------------- */
@@ -190,10 +210,7 @@ static void check_partition(struct firn_op *op, struct firn_checked *checked, co
 
 void firn_check_metrics(struct firn_op *op, struct firn_checked *checked, const struct firn_column_facts *facts)
 {
-    const struct firn_data_file *file = checked->file;
-    check_count(checked, facts, "value-count", &file->value_counts, facts->value_count);
-    check_count(checked, facts, "null-count", &file->null_value_counts, facts->null_count);
-    check_count(checked, facts, "nan-count", &file->nan_value_counts, facts->nan_count);
+    check_counts(checked, facts);
     check_bounds(op, checked, facts);
     check_partition(op, checked, facts);
 }
