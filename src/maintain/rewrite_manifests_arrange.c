@@ -290,6 +290,7 @@ static firn_status number_entries(struct firn_op *op, const struct found *found,
     kind->regrouping.replaced = kind->manifests.items;
     kind->regrouping.replaced_count = (uint32_t)kind->manifests.count;
     kind->regrouping.entry_count = (uint32_t)count;
+    kind->target_count = FIRN_MAX(FIRN_MIN(kind->target_count, kind->regrouping.entry_count), 1);
     return FIRN_OK;
 }
 

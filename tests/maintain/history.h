@@ -249,4 +249,15 @@ static inline void history_list(struct history *history, struct firn_map *out)
              firn_store_list(history->op, history->store, FIRN_TEXT("mem://w"), true, history_take_path, out));
 }
 
+/* Numbers for random histories: the seed alone reproduces them. */
+struct random {
+    uint64_t seed;
+};
+
+static inline uint32_t draw(struct random *random, uint32_t below)
+{
+    random->seed = random->seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random->seed >> 33) % below;
+}
+
 #endif

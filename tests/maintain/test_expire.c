@@ -648,16 +648,6 @@ static void marking(void **state)
 /* Random histories ---------------------------------------------------------------------------------------------------
  */
 
-struct random {
-    uint64_t seed;
-};
-
-static uint32_t draw(struct random *random, uint32_t below)
-{
-    random->seed = random->seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random->seed >> 33) % below;
-}
-
 /* What is live on a branch, as the history's maker knows it. */
 struct model {
     struct history *history;

@@ -546,6 +546,64 @@ static void bounds_keep_their_width(void **state)
     history_close(&history);
 }
 
+static size_t find(struct firn_bytes bytes, const char *text)
+{
+    const uint8_t *at = memmem(bytes.data, bytes.len, text, strlen(text));
+    CHECK(at, "no '%s'", text);
+    return (size_t)(at - bytes.data);
+}
+
+/* Changes the schema in a manifest's header: equality_ids becomes a list of long, whose numbers look the same, and a
+ * record's name a letter shorter for it. */
+static void make_equality_ids_long(struct history *history, struct firn_text path)
+{
+    static const char old_name[] = "k117_v118", new_name[] = "k117_v11";
+    static const char old_items[] = "\"int\",\"element-id\":136", new_items[] = "\"long\",\"element-id\":136";
+    struct firn_op *op = history->op;
+    struct firn_buffer old = { 0 }, changed = { 0 };
+    CHECK_OK(op, firn_store_read(op, history->store, path, FIRN_MANIFEST_BYTES_MAX, &old));
+    size_t name = find(firn_buffer_bytes(&old), old_name), items = find(firn_buffer_bytes(&old), old_items);
+    size_t after_name = name + strlen(old_name), after_items = items + strlen(old_items);
+    CHECK_OK(op, firn_buffer_append(op, &changed, old.data, name));
+    CHECK_OK(op, firn_buffer_append(op, &changed, new_name, strlen(new_name)));
+    CHECK_OK(op, firn_buffer_append(op, &changed, old.data + after_name, items - after_name));
+    CHECK_OK(op, firn_buffer_append(op, &changed, new_items, strlen(new_items)));
+    CHECK_OK(op, firn_buffer_append(op, &changed, old.data + after_items, old.len - after_items));
+    CHECK(changed.len == old.len, "as long as before");
+    CHECK_OK(op, firn_store_put(op, history->store, path, false, firn_buffer_bytes(&changed)));
+    firn_buffer_done(&old);
+    firn_buffer_done(&changed);
+}
+
+/* R47. */
+static void lists_of_long_become_lists_of_int(void **state)
+{
+    struct history history;
+    struct firn_op *op = test_op(state);
+    int32_t ids[] = { 2, 1 };
+    history_open(&history, op, "{" NO_MERGE "}");
+    one_more_spec(&history);
+    for (int i = 0; i < 2; i++) {
+        struct firn_data_file file = file_of(&history, i ? "p" : "q", i, "x");
+        file.content = FIRN_CONTENT_EQUALITY_DELETES;
+        file.equality_ids = ids;
+        file.equality_id_count = 2;
+        CHECK_OK(op, fixture_delete(op, &history.fixture, &file, 1));
+        make_equality_ids_long(&history, list_of(&history).manifests[0].path);
+    }
+    const char *before = entries(&history);
+    rewrite_gives(&history, (args_of){ 0 }, 2, 1);
+    entries_are(&history, before);
+    struct firn_manifest_list list = list_of(&history);
+    const struct firn_data_file *kept = &manifest_of(&history, &list.manifests[0]).entries[1].file;
+    CHECK(kept->equality_id_count == 2 && kept->equality_ids[0] == 2 && kept->equality_ids[1] == 1, "the ids");
+    struct firn_buffer written = { 0 };
+    CHECK_OK(op, firn_store_read(op, history.store, list.manifests[0].path, FIRN_MANIFEST_BYTES_MAX, &written));
+    find(firn_buffer_bytes(&written), "\"int\",\"element-id\":136");
+    firn_buffer_done(&written);
+    history_close(&history);
+}
+
 /* Sizes ----------------------------------------------------------------------------------------------------------- */
 
 /* A group that is larger than its share rolls over, after so many entries as are between two looks at the size. */
@@ -683,6 +741,102 @@ static void what_others_commit_meanwhile(void **state)
     }
 }
 
+/* Any table ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Appends, removals and deletes of up to three files in one of five partitions. */
+static void make_random_commit(struct history *history, struct random *random, uint32_t number)
+{
+    struct firn_arena *arena = history->op->arena;
+    int64_t day = (int64_t)draw(random, 5) - 2;
+    const char *names = firn_text_format(arena, "f%ua f%ub f%uc", number, number, number).data;
+    uint32_t old = draw(random, number + 1);
+    switch (draw(random, 5)) {
+    case 0:
+        history_make(history, (struct history_commit){ .operation = "overwrite", .add_deletes = names, .day = day });
+        break;
+    case 1: /* one that may be there */
+        if (strstr(entries(history), firn_text_format(arena, "/f%ub 0 ", old).data))
+            history_make(history, (struct history_commit){ .operation = "delete",
+                                                           .remove = firn_text_format(arena, "f%ub", old).data });
+        break;
+    default:
+        history_make(history, (struct history_commit){ .add = names, .day = day });
+    }
+}
+
+static int64_t first_day(const struct firn_manifest *manifest)
+{
+    return manifest->entries[0].file.partition.values[0].integer;
+}
+
+static int64_t last_day(const struct firn_manifest *manifest)
+{
+    return manifest->entries[manifest->count - 1].file.partition.values[0].integer;
+}
+
+/* Within each content, every manifest begins where the one before ended. */
+static void check_clustered(struct history *history, uint64_t seed)
+{
+    struct firn_manifest_list list = list_of(history);
+    for (uint32_t i = 1; i < list.count; i++) {
+        struct firn_manifest before = manifest_of(history, &list.manifests[i - 1]);
+        struct firn_manifest manifest = manifest_of(history, &list.manifests[i]);
+        if (list.manifests[i].is_deletes != list.manifests[i - 1].is_deletes)
+            continue;
+        CHECK(last_day(&before) <= first_day(&manifest), "seed %" PRIu64 ": manifest %u", seed, i);
+        for (uint32_t k = 1; k < manifest.count; k++)
+            CHECK(manifest.entries[k - 1].file.partition.values[0].integer <=
+                      manifest.entries[k].file.partition.values[0].integer,
+                  "seed %" PRIu64 ": entry %u of manifest %u", seed, k, i);
+    }
+}
+
+static void rewrite_random_table(struct firn_op *op, uint64_t seed)
+{
+    static const char *const targets[] = { "1", "6000", "20000", "8388608" };
+    struct history history;
+    struct random random = { seed };
+    report_of report;
+    struct firn_text properties =
+        firn_text_format(op->arena, "{\"format-version\": \"2\", %s\"" TARGET_KEY "\": \"%s\"}",
+                         draw(&random, 2) ? NO_MERGE ", " : "", targets[draw(&random, 4)]);
+    history_open(&history, op, properties.data);
+    for (uint32_t commits = 2 + draw(&random, 10), i = 0; i < commits; i++)
+        make_random_commit(&history, &random, i);
+    if (draw(&random, 3) == 0)
+        upgrade(&history, 3);
+    const char *before = entries(&history);
+    bool has_ids = history_metadata(&history)->format_version < 3;
+    int runs = 0;
+    do {
+        CHECK_OK(op, rewrite(&history, (args_of){ 0 }, &report));
+        if (has_ids)
+            entries_are(&history, before);
+        before = entries(&history); /* with ids from now on */
+        has_ids = true;
+        CHECK(++runs < 5, "seed %" PRIu64 " does not settle", seed);
+    } while (report.rewritten_manifests_count > 0);
+    if (runs > 1)
+        check_clustered(&history, seed);
+    history_close(&history);
+}
+
+static void random_tables(void **state)
+{
+    const char *given = getenv("FIRN_SEED");
+    uint64_t first = given ? strtoull(given, NULL, 10) : 1;
+    for (uint64_t seed = first; seed < first + (given ? 1 : 40); seed++) {
+        struct firn_op *op = test_op(state);
+        struct firn_arena arena, *outer = op->arena;
+        firn_arena_init(&arena);
+        op->arena = &arena;
+        rewrite_random_table(op, seed);
+        op->arena = outer;
+        firn_arena_done(&arena);
+    }
+}
+
 /* Faults ------------------------------------------------------------------------------------------------------------
  */
 
@@ -777,9 +931,11 @@ int main(void)
         TEST(summaries_hold_what_is_left),
         TEST(a_partition_field_without_its_column),
         TEST(bounds_keep_their_width),
+        TEST(lists_of_long_become_lists_of_int),
         TEST(a_large_partition_rolls_over),
         TEST(without_partitions_shares_are_even),
         TEST(what_others_commit_meanwhile),
+        TEST(random_tables),
         TEST(every_storage_call_may_fail),
     };
     return cmocka_run_group_tests_name("rewrite_manifests", tests, NULL, NULL);

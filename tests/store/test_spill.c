@@ -102,6 +102,27 @@ static size_t count_names(const char *folder)
     return count;
 }
 
+static void bytes_come_back_in_any_order(void **state)
+{
+    static const char *const texts[] = { "first", "", "the third of them" };
+    struct firn_op *op = test_op(state);
+    struct firn_spill *spill;
+    struct firn_buffer out = { 0 };
+    uint64_t offsets[3];
+    CHECK_OK(op, firn_spill_open(op, &(struct firn_spill_config){ 0 }, &spill));
+    for (size_t i = 0; i < 3; i++)
+        CHECK_OK(op, firn_spill_put(op, spill, firn_bytes_of_text(firn_text_of(texts[i])), &offsets[i]));
+    for (size_t i = 3; i-- > 0;) {
+        CHECK_OK(op, firn_spill_get(op, spill, offsets[i], strlen(texts[i]), &out));
+        CHECK(firn_text_is(firn_text_of_bytes(firn_buffer_bytes(&out)), texts[i]), "text %zu", i);
+    }
+    CHECK_OK(op, firn_spill_get(op, spill, offsets[2] + 4, 5, &out));
+    CHECK(memcmp(out.data, "third", 5) == 0, "a part");
+    CHECK_STATUS(op, FIRN_SYSTEM, firn_spill_get(op, spill, offsets[2], 1000, &out));
+    firn_buffer_done(&out);
+    firn_spill_close(spill);
+}
+
 static void the_file_has_no_name(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -158,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(streams_come_back_as_they_were_written),
+        TEST(bytes_come_back_in_any_order),
         TEST(the_file_has_no_name),
         TEST(a_full_disk_says_what_was_needed),
     };
