@@ -63,6 +63,7 @@ struct sample {
     uint8_t rep[SLOTS_MAX], def[SLOTS_MAX];
     struct firn_bytes values[SLOTS_MAX]; /* PLAIN without length */
     uint32_t distinct;                   /* values are drawn from as many; 0: from all */
+    bool bounds_enclose;                 /* bounds in files may be wider than the values */
 };
 
 static inline void build_schema(struct firn_op *op, struct sample *sample)
@@ -235,9 +236,9 @@ static inline void use_dictionary(struct firn_op *op, struct sample *sample, con
     vector->dictionary = dictionary;
 }
 
-/* Slots [slot, slot + slot_count) of the sample, whose first value is `value`; values or indices by chance. */
-static inline struct firn_vector sample_vector(struct firn_op *op, struct sample *sample, uint32_t slot, uint32_t value,
-                                               uint32_t slot_count)
+/* Slots [slot, slot + slot_count) of the sample, whose first value is `value`. */
+static inline struct firn_vector plain_vector(struct firn_op *op, const struct sample *sample, uint32_t slot,
+                                              uint32_t value, uint32_t slot_count)
 {
     const struct firn_parquet_node *leaf = sample->leaf;
     struct firn_vector vector = {
@@ -256,6 +257,14 @@ static inline struct firn_vector sample_vector(struct firn_op *op, struct sample
     if (vector.value_count == slot_count)
         vector.def = NULL;
     vector.values = array_of(op, sample, sample->values + value, vector.value_count);
+    return vector;
+}
+
+/* The same as values or indices, by chance. */
+static inline struct firn_vector sample_vector(struct firn_op *op, struct sample *sample, uint32_t slot, uint32_t value,
+                                               uint32_t slot_count)
+{
+    struct firn_vector vector = plain_vector(op, sample, slot, value, slot_count);
     if (sample->kind->type != FIRN_PARQUET_BOOLEAN && below(&sample->seed, 2))
         use_dictionary(op, sample, sample->values + value, &vector);
     return vector;
@@ -353,6 +362,93 @@ static inline void check_vector(const struct sample *sample, const struct firn_v
     }
     for (uint32_t i = 0; i < vector->value_count; i++)
         CHECK(same_bytes(value_of(vector, i), sample->values[value + i]), "value %u", value + i);
+}
+
+/* The same zero or NaN as float bounds in files have it. */
+static inline struct firn_bytes filed(struct firn_op *op, const struct sample *sample, struct firn_bytes value,
+                                      bool lower)
+{
+    return lower ? firn_bound_lower(op->arena, sample->leaf, value, 64)
+                 : firn_bound_upper(op->arena, sample->leaf, value, 64);
+}
+
+/* Bounds are those expected, or enclose them where that is all that can be asked. */
+static inline void check_bounds(const struct sample *sample, struct firn_bytes min, struct firn_bytes max,
+                                struct expected expected)
+{
+    enum firn_order order = firn_order_of(sample->leaf);
+    bool wide_min = sample->bounds_enclose && firn_order_compare(order, min, expected.min) <= 0;
+    bool wide_max = sample->bounds_enclose && firn_order_compare(order, max, expected.max) >= 0;
+    CHECK(wide_min || same_bytes(min, expected.min), "least value");
+    CHECK(wide_max || same_bytes(max, expected.max), "greatest value");
+}
+
+/* Every page's entry in both indexes, walked along with the pages themselves. */
+static inline void check_page(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk,
+                              const struct firn_vector *vector, uint32_t page, uint32_t slot, uint32_t value)
+{
+    const struct firn_column_index *index = &chunk->column_index;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < slot; i++)
+        row += sample->rep[i] == 0;
+    assert_int_equal(chunk->offset_index.pages[page].first_row_index, row);
+    CHECK(vector->slot_count > 0 && (!vector->rep || vector->rep[0] == 0), "page %u begins inside a row", page);
+    if (index->page_count == 0)
+        return;
+    struct expected expected = expect(sample, value, value + vector->value_count);
+    assert_int_equal(index->null_counts[page], vector->slot_count - vector->value_count);
+    assert_int_equal(index->null_pages[page], vector->value_count == 0);
+    if (index->nan_counts)
+        assert_int_equal(index->nan_counts[page], expected.nan_count);
+    if (vector->value_count == 0)
+        return;
+    CHECK(expected.nan_count == 0, "page %u with NaN has an index", page);
+    check_bounds(sample, index->min_values[page], index->max_values[page],
+                 (struct expected){ .min = filed(op, sample, expected.min, true),
+                                    .max = filed(op, sample, expected.max, false) });
+}
+
+static inline void read_back(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk)
+{
+    struct firn_chunk_reader *reader;
+    struct firn_vector vector;
+    bool has_page = true;
+    uint32_t slot = 0, value = 0, page = 0;
+    CHECK_OK(op, firn_chunk_reader_open(op, sample->leaf, &chunk->metadata, sample->row_count,
+                                        firn_buffer_bytes(&chunk->bytes),
+                                        (struct firn_chunk_reader_options){
+                                            .crc_check = true,
+                                            .keep_dictionary = below(&sample->seed, 2),
+                                        },
+                                        &reader));
+    for (;; page++) {
+        CHECK_OK(op, firn_chunk_reader_next(op, reader, &vector, &has_page));
+        if (!has_page)
+            break;
+        check_vector(sample, &vector, slot, value);
+        check_page(op, sample, chunk, &vector, page, slot, value);
+        slot += vector.slot_count;
+        value += vector.value_count;
+    }
+    assert_int_equal(slot, sample->slot_count);
+    assert_int_equal(page, chunk->offset_index.page_count);
+    firn_chunk_reader_close(reader);
+}
+
+static inline void check_metrics(struct sample *sample, const struct firn_chunk_options *options,
+                                 const struct firn_encoded_chunk *chunk)
+{
+    const struct firn_chunk_metrics *metrics = &chunk->metrics;
+    struct expected expected = expect(sample, 0, sample->value_count);
+    bool has_order = firn_order_of(sample->leaf) != FIRN_ORDER_NONE;
+    assert_int_equal(chunk->row_count, sample->row_count);
+    assert_int_equal(metrics->value_count, sample->slot_count);
+    assert_int_equal(metrics->null_count, sample->slot_count - sample->value_count);
+    assert_int_equal(metrics->nan_count, expected.nan_count);
+    assert_int_equal(metrics->has_bounds, expected.found && has_order && options->statistics);
+    if (metrics->has_bounds)
+        check_bounds(sample, metrics->min, metrics->max, expected);
+    assert_int_equal(chunk->metadata.statistics.has_null_count, options->statistics);
 }
 
 #endif

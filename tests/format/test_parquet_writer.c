@@ -4,64 +4,6 @@
 
 enum { CASE_COUNT = 150 };
 
-/* The same zero or NaN as float bounds in files have it. */
-static struct firn_bytes filed(struct firn_op *op, const struct sample *sample, struct firn_bytes value, bool lower)
-{
-    return lower ? firn_bound_lower(op->arena, sample->leaf, value, 64)
-                 : firn_bound_upper(op->arena, sample->leaf, value, 64);
-}
-
-/* Every page's entry in both indexes, walked along with the pages themselves. */
-static void check_page(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk,
-                       const struct firn_vector *vector, uint32_t page, uint32_t slot, uint32_t value)
-{
-    const struct firn_column_index *index = &chunk->column_index;
-    uint32_t row = 0;
-    for (uint32_t i = 0; i < slot; i++)
-        row += sample->rep[i] == 0;
-    assert_int_equal(chunk->offset_index.pages[page].first_row_index, row);
-    CHECK(vector->slot_count > 0 && (!vector->rep || vector->rep[0] == 0), "page %u begins inside a row", page);
-    if (index->page_count == 0)
-        return;
-    struct expected expected = expect(sample, value, value + vector->value_count);
-    assert_int_equal(index->null_counts[page], vector->slot_count - vector->value_count);
-    assert_int_equal(index->null_pages[page], vector->value_count == 0);
-    if (index->nan_counts)
-        assert_int_equal(index->nan_counts[page], expected.nan_count);
-    if (vector->value_count == 0)
-        return;
-    CHECK(expected.nan_count == 0, "page %u with NaN has an index", page);
-    CHECK(same_bytes(index->min_values[page], filed(op, sample, expected.min, true)), "page %u", page);
-    CHECK(same_bytes(index->max_values[page], filed(op, sample, expected.max, false)), "page %u", page);
-}
-
-static void read_back(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk)
-{
-    struct firn_chunk_reader *reader;
-    struct firn_vector vector;
-    bool has_page = true;
-    uint32_t slot = 0, value = 0, page = 0;
-    CHECK_OK(op, firn_chunk_reader_open(op, sample->leaf, &chunk->metadata, sample->row_count,
-                                        firn_buffer_bytes(&chunk->bytes),
-                                        (struct firn_chunk_reader_options){
-                                            .crc_check = true,
-                                            .keep_dictionary = below(&sample->seed, 2),
-                                        },
-                                        &reader));
-    for (;; page++) {
-        CHECK_OK(op, firn_chunk_reader_next(op, reader, &vector, &has_page));
-        if (!has_page)
-            break;
-        check_vector(sample, &vector, slot, value);
-        check_page(op, sample, chunk, &vector, page, slot, value);
-        slot += vector.slot_count;
-        value += vector.value_count;
-    }
-    assert_int_equal(slot, sample->slot_count);
-    assert_int_equal(page, chunk->offset_index.page_count);
-    firn_chunk_reader_close(reader);
-}
-
 /* Sizes, offsets and encodings in the metadata against the page headers. */
 static void check_headers(struct firn_op *op, const struct firn_chunk_options *options,
                           const struct firn_encoded_chunk *chunk)
@@ -97,22 +39,6 @@ static void check_headers(struct firn_op *op, const struct firn_chunk_options *o
     for (uint32_t i = 0; i < metadata->encoding_count; i++)
         encodings &= ~(1u << metadata->encodings[i]);
     assert_int_equal(encodings, 0);
-}
-
-static void check_metrics(struct sample *sample, const struct firn_chunk_options *options,
-                          const struct firn_encoded_chunk *chunk)
-{
-    const struct firn_chunk_metrics *metrics = &chunk->metrics;
-    struct expected expected = expect(sample, 0, sample->value_count);
-    bool has_order = firn_order_of(sample->leaf) != FIRN_ORDER_NONE;
-    assert_int_equal(chunk->row_count, sample->row_count);
-    assert_int_equal(metrics->value_count, sample->slot_count);
-    assert_int_equal(metrics->null_count, sample->slot_count - sample->value_count);
-    assert_int_equal(metrics->nan_count, expected.nan_count);
-    assert_int_equal(metrics->has_bounds, expected.found && has_order && options->statistics);
-    CHECK(!metrics->has_bounds || same_bytes(metrics->min, expected.min), "least value");
-    CHECK(!metrics->has_bounds || same_bytes(metrics->max, expected.max), "greatest value");
-    assert_int_equal(chunk->metadata.statistics.has_null_count, options->statistics);
 }
 
 static void indexes_survive_printing(struct firn_op *op, const struct firn_encoded_chunk *chunk)
