@@ -362,10 +362,529 @@ static void copied_pages_are_as_good_as_encoded_ones(void **state)
     free(sample);
 }
 
+/* A required column of the numbers; memory lives in the operation's arena. */
+static struct sample *number_sample(struct firn_op *op, const int64_t *numbers, uint32_t count)
+{
+    struct sample *sample = firn_arena_alloc(op->arena, sizeof *sample);
+    sample->seed = 1;
+    sample->kind = &kinds[3];
+    sample->shape = "q";
+    sample->slot_count = sample->value_count = sample->row_count = count;
+    build_schema(op, sample);
+    for (uint32_t i = 0; i < count; i++)
+        sample->values[i] =
+            firn_bytes_copy(op->arena, (struct firn_bytes){ (const uint8_t *)&numbers[i], sizeof numbers[i] });
+    return sample;
+}
+
+enum { CYCLE_ROWS = 1000, CYCLES_MAX = 4 };
+
+/* A page of CYCLE_ROWS rows that repeat `distinct` numbers from `start` on. */
+struct cycle {
+    int64_t start;
+    uint32_t distinct; /* 0: no more pages */
+    bool append;       /* give values instead of the page */
+};
+
+static struct sample *cycle_sample(struct firn_op *op, const struct cycle *cycles)
+{
+    int64_t *numbers = FIRN_NEW_ARRAY(op->arena, int64_t, (size_t)CYCLES_MAX * CYCLE_ROWS);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CYCLES_MAX && cycles[i].distinct; i++)
+        for (uint32_t k = 0; k < CYCLE_ROWS; k++)
+            numbers[count++] = cycles[i].start + k % cycles[i].distinct;
+    return number_sample(op, numbers, count);
+}
+
+/* Joins one page or append a cycle. */
+static void join_cycles(struct firn_op *op, struct join *join, const struct cycle *cycles,
+                        struct firn_encoded_chunk *out)
+{
+    struct firn_chunk_options part_options = join->options;
+    part_options.dictionary = true;
+    part_options.dictionary_bytes_max = 1 << 20;
+    CHECK_OK(op, firn_chunk_writer_open(op, join->sample->leaf, &join->options, &join->writer));
+    for (uint32_t i = 0; i < CYCLES_MAX && cycles[i].distinct; i++) {
+        struct part part = { .slots = { i * CYCLE_ROWS, i * CYCLE_ROWS, (i + 1) * CYCLE_ROWS, 0 } };
+        if (cycles[i].append) {
+            append_slots(op, join->sample, &part.slots, join->writer);
+            continue;
+        }
+        encode_part(op, join->sample, &part_options, &part);
+        join_part(op, join, &part);
+        firn_encoded_chunk_done(&part.chunk);
+    }
+    CHECK_OK(op, firn_chunk_writer_finish(op, join->writer, out));
+    firn_chunk_writer_close(join->writer);
+    firn_facts_scratch_done(&join->scratch);
+}
+
+/* Values in the chunk's dictionary page; 0: it has none. */
+static int32_t dictionary_count(struct firn_op *op, const struct firn_encoded_chunk *chunk)
+{
+    struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&chunk->bytes));
+    struct firn_page page;
+    CHECK_OK(op, firn_page_next(op, &in, true, &page));
+    return page.header.type == FIRN_PAGE_DICTIONARY ? page.header.value_count : 0;
+}
+
+static void pages_of_indices_need_their_dictionary(void **state)
+{
+    static const struct {
+        const char *name;
+        struct cycle cycles[CYCLES_MAX];
+        int32_t dictionary_bytes_max;
+        uint32_t copied, refused;
+        int32_t dictionary_count;
+    } cases[] = {
+        { "the same", { { 0, 10, 0 }, { 0, 10, 0 } }, 1000, 2, 0, 10 },
+        { "one that goes on", { { 0, 10, 0 }, { 0, 20, 0 } }, 1000, 2, 0, 20 },
+        { "one that ends before", { { 0, 20, 0 }, { 0, 10, 0 } }, 1000, 2, 0, 20 },
+        { "others", { { 0, 10, 0 }, { 5, 10, 0 }, { 0, 10, 0 } }, 1000, 2, 1, 15 },
+        { "grown on the way", { { 0, 10, 0 }, { 5, 10, 1 }, { 0, 10, 0 } }, 1000, 2, 0, 15 },
+        { "grown as theirs", { { 0, 10, 0 }, { 10, 10, 1 }, { 0, 20, 0 } }, 1000, 2, 0, 20 },
+        { "none wanted", { { 0, 10, 0 } }, 0, 0, 1, 0 },
+        { "too large", { { 0, 10, 0 } }, 79, 0, 1, 0 },
+        { "too large later, so given up", { { 0, 10, 0 }, { 0, 20, 0 }, { 0, 10, 0 } }, 100, 1, 2, 10 },
+        { "ours not decided", { { 0, 10, 1 }, { 0, 10, 0 } }, 1000, 0, 1, 10 },
+        { "ours decided", { { 0, 10, 1 }, { 0, 10, 1 }, { 0, 10, 0 } }, 1000, 1, 0, 10 },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_encoded_chunk chunk;
+        struct join join = { .sample = cycle_sample(op, cases[i].cycles), .options = firn_chunk_options_default() };
+        join.options.page_rows_max = CYCLE_ROWS;
+        join.options.dictionary_bytes_max = cases[i].dictionary_bytes_max;
+        join_cycles(op, &join, cases[i].cycles, &chunk);
+        CHECK(join.copied == cases[i].copied, "%s: %u pages copied", cases[i].name, join.copied);
+        CHECK(join.refused == cases[i].refused, "%s: %u pages refused", cases[i].name, join.refused);
+        CHECK(dictionary_count(op, &chunk) == cases[i].dictionary_count, "%s: dictionary of %d values", cases[i].name,
+              dictionary_count(op, &chunk));
+        read_back(op, join.sample, &chunk);
+        check_pages(op, &chunk);
+        firn_encoded_chunk_done(&chunk);
+    }
+}
+
+/* Room for a hundred bytes: values in turn, then a dictionary that cannot be ours, then values again. */
+static void a_refused_dictionary_leaves_no_trace(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_slice words[] = { { (const uint8_t *)"one", 3 },
+                                  { (const uint8_t *)"two", 3 },
+                                  { (const uint8_t *)"", 0 },
+                                  { (const uint8_t *)"two", 3 },
+                                  { (const uint8_t *)"a word that is too long for what is left of the dictionary, "
+                                                     "which is less than a hundred bytes",
+                                    94 } };
+    struct firn_dictionary other = { .type = FIRN_PARQUET_BYTE_ARRAY, .values.slice = words };
+    struct firn_dictionary_writer writer;
+    uint32_t indices[3];
+    bool same;
+    firn_dictionary_writer_init(&writer, FIRN_PARQUET_BYTE_ARRAY, 0, 100);
+    CHECK_OK(op, firn_dictionary_writer_add(op, &writer, other.values, 1, indices));
+    for (other.count = 4; other.count <= 5; other.count++) { /* one value twice */
+        CHECK_OK(op, firn_dictionary_writer_extend(op, &writer, &other, &same));
+        assert_false(same);
+        assert_int_equal(writer.count, 1);
+    }
+    words[3] = words[4];
+    other.count = 4; /* no room */
+    CHECK_OK(op, firn_dictionary_writer_extend(op, &writer, &other, &same));
+    assert_false(same);
+    assert_false(writer.full);
+    other.count = 3;
+    CHECK_OK(op, firn_dictionary_writer_extend(op, &writer, &other, &same));
+    assert_true(same);
+    CHECK_OK(op, firn_dictionary_writer_add(op, &writer, other.values, 3, indices));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(indices[i], i);
+    assert_int_equal(writer.count, 3);
+    firn_dictionary_writer_done(&writer);
+}
+
+/* Ten rows wait in the page being made when pages are offered. */
+static void small_pages_grow_before_a_page_is_copied(void **state)
+{
+    static const struct {
+        int32_t floor;
+        uint32_t copied;
+        uint32_t page_count;
+        int64_t second_row; /* where the second page begins */
+    } cases[] = {
+        { 0, 2, 3, 10 },
+        { 80, 2, 3, 10 },        /* just large enough */
+        { 81, 1, 2, 1010 },      /* grows past the limit of rows, so that no small rest is left */
+        { 1 << 20, 1, 2, 1010 }, /* full pages are never small */
+    };
+    struct firn_op *op = test_op(state);
+    int64_t *numbers = FIRN_NEW_ARRAY(op->arena, int64_t, 2010);
+    for (uint32_t i = 0; i < 2010; i++)
+        numbers[i] = i * 7;
+    struct sample *sample = number_sample(op, numbers, 2010);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_encoded_chunk chunk;
+        struct join join = { .sample = sample, .options = firn_chunk_options_default() };
+        join.options.page_rows_max = 1000;
+        join.options.dictionary = false;
+        struct firn_chunk_options part_options = join.options;
+        join.options.splice_floor_bytes = cases[i].floor;
+        CHECK_OK(op, firn_chunk_writer_open(op, sample->leaf, &join.options, &join.writer));
+        append_slots(op, sample, &(struct slots){ .slot_end = 10 }, join.writer);
+        struct part part = { .slots = { 10, 10, 2010, 0 } };
+        encode_part(op, sample, &part_options, &part);
+        join_part(op, &join, &part);
+        CHECK_OK(op, firn_chunk_writer_finish(op, join.writer, &chunk));
+        firn_chunk_writer_close(join.writer);
+        CHECK(join.copied == cases[i].copied, "floor %d: %u copied", cases[i].floor, join.copied);
+        CHECK(chunk.offset_index.page_count == cases[i].page_count, "floor %d", cases[i].floor);
+        CHECK(chunk.offset_index.pages[1].first_row_index == cases[i].second_row, "floor %d", cases[i].floor);
+        read_back(op, sample, &chunk);
+        firn_encoded_chunk_done(&chunk);
+        firn_encoded_chunk_done(&part.chunk);
+        firn_facts_scratch_done(&join.scratch);
+    }
+}
+
+/* The only page of an optional column of doubles in a list, and its facts; what a case changes of them. */
+struct offer {
+    struct firn_page page;
+    struct firn_page_facts facts;
+};
+static const double above = 1e300;
+static const double not_a_number = NAN;
+
+static void as_it_is(struct offer *offer)
+{
+    (void)offer;
+}
+static void packed_levels(struct offer *offer)
+{
+    offer->page.header.def_encoding = FIRN_ENCODING_BIT_PACKED;
+}
+static void other_type(struct offer *offer)
+{
+    offer->page.header.type = FIRN_PAGE_INDEX;
+}
+static void other_count(struct offer *offer)
+{
+    offer->facts.slot_count--;
+}
+static void huge(struct offer *offer)
+{
+    offer->page.header.uncompressed_bytes = INT32_MAX;
+}
+static void begins_anywhere(struct offer *offer)
+{
+    offer->facts.begins_row = false;
+}
+static void ends_anywhere(struct offer *offer)
+{
+    offer->facts.ends_row = false;
+}
+static void no_bounds(struct offer *offer)
+{
+    offer->facts.has_bounds = false;
+}
+static void crossed_bounds(struct offer *offer)
+{
+    offer->facts.min = (struct firn_bytes){ (const uint8_t *)&above, sizeof above };
+}
+static void bound_is_nan(struct offer *offer)
+{
+    offer->facts.max = (struct firn_bytes){ (const uint8_t *)&not_a_number, sizeof not_a_number };
+}
+static void short_bound(struct offer *offer)
+{
+    offer->facts.max.len = 4;
+}
+static void too_many_nan(struct offer *offer)
+{
+    offer->facts.nan_count = offer->facts.value_count + 1;
+}
+static void without_dictionary(struct offer *offer)
+{
+    offer->page.header.encoding = FIRN_ENCODING_PLAIN_DICTIONARY;
+}
+
+/* One value in a list a row. */
+static struct sample *list_sample(struct firn_op *op)
+{
+    struct sample *sample = firn_arena_alloc(op->arena, sizeof *sample);
+    sample->kind = &kinds[7];
+    sample->shape = "ro";
+    sample->slot_count = sample->value_count = sample->row_count = 100;
+    build_schema(op, sample);
+    for (uint32_t i = 0; i < 100; i++) {
+        double number = i;
+        sample->def[i] = 2;
+        sample->values[i] = firn_bytes_copy(op->arena, (struct firn_bytes){ (const uint8_t *)&number, sizeof number });
+    }
+    return sample;
+}
+
+static void pages_that_do_not_fit_are_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*change)(struct offer *offer);
+        bool taken;
+    } cases[] = {
+        { "as it is", as_it_is, true },
+        { "packed levels", packed_levels, false },
+        { "index page", other_type, false },
+        { "other count", other_count, false },
+        { "huge", huge, false },
+        { "begins anywhere", begins_anywhere, false },
+        { "ends anywhere", ends_anywhere, false },
+        { "no bounds", no_bounds, false },
+        { "crossed bounds", crossed_bounds, false },
+        { "bound is NaN", bound_is_nan, false },
+        { "short bound", short_bound, false },
+        { "too many NaN", too_many_nan, false },
+        { "indices without a dictionary", without_dictionary, false },
+    };
+    struct firn_op *op = test_op(state);
+    struct sample *sample = list_sample(op);
+    struct join join = { .sample = sample, .options = firn_chunk_options_default() };
+    struct part part = { .slots.slot_end = 100 };
+    struct offer offer;
+    struct firn_vector vector;
+    bool has_page, taken;
+    join.options.dictionary = false;
+    encode_part(op, sample, &join.options, &part);
+    struct firn_chunk_reader *reader = open_part(op, &join, &part);
+    CHECK_OK(op, firn_chunk_reader_peek(op, reader, &offer.page, &has_page));
+    CHECK_OK(op, firn_chunk_reader_next(op, reader, &vector, &has_page));
+    CHECK_OK(op, firn_page_facts_of(op, &join.scratch, sample->leaf, &vector, &offer.facts));
+    CHECK_OK(op, firn_chunk_reader_at_row_end(op, reader, &offer.facts.ends_row));
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct offer changed = offer;
+        CHECK_OK(op, firn_chunk_writer_open(op, sample->leaf, &join.options, &join.writer));
+        cases[i].change(&changed);
+        CHECK_OK(op, firn_chunk_writer_splice(op, join.writer, &changed.page, &changed.facts, NULL, &taken));
+        CHECK(taken == cases[i].taken, "%s", cases[i].name);
+        CHECK(taken || (join.writer->bytes.len == 0 && join.writer->records.count == 0), "%s", cases[i].name);
+        firn_chunk_writer_close(join.writer);
+    }
+    firn_chunk_reader_close(reader);
+    firn_encoded_chunk_done(&part.chunk);
+    firn_facts_scratch_done(&join.scratch);
+}
+
+/* Two pages, the numbers of the first met exactly, those of the second only enclosed. */
+static void chunks_know_whether_their_bounds_are_exact(void **state)
+{
+    static const struct {
+        int64_t min, max;
+        bool min_exact, max_exact;
+    } cases[] = {
+        { 12, 15, true, true }, { 10, 19, true, true }, /* the first page's own */
+        { 9, 15, false, true }, { 12, 20, true, false }, { 9, 20, false, false },
+    };
+    static const int64_t numbers[] = { 10, 19, 12, 15 };
+    struct firn_op *op = test_op(state);
+    struct sample *sample = number_sample(op, numbers, 4);
+    struct part parts[] = { { .slots = { 0, 0, 2, 0 } }, { .slots = { 2, 2, 4, 0 } } };
+    struct join join = { .sample = sample, .options = firn_chunk_options_default() };
+    encode_part(op, sample, &join.options, &parts[0]);
+    encode_part(op, sample, &join.options, &parts[1]);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_encoded_chunk chunk;
+        struct firn_page page;
+        bool has_page, taken;
+        CHECK_OK(op, firn_chunk_writer_open(op, sample->leaf, &join.options, &join.writer));
+        join_part(op, &join, &parts[0]);
+        struct firn_chunk_reader *reader = open_part(op, &join, &parts[1]);
+        CHECK_OK(op, firn_chunk_reader_peek(op, reader, &page, &has_page));
+        struct firn_page_facts facts = {
+            .slot_count = 2,
+            .value_count = 2,
+            .row_count = 2,
+            .has_bounds = true,
+            .min = { (const uint8_t *)&cases[i].min, 8 },
+            .max = { (const uint8_t *)&cases[i].max, 8 },
+        };
+        CHECK_OK(op, firn_chunk_writer_splice(op, join.writer, &page, &facts, NULL, &taken));
+        assert_true(taken);
+        CHECK_OK(op, firn_chunk_reader_pass(op, reader, 2));
+        CHECK_OK(op, firn_chunk_reader_peek(op, reader, &page, &has_page));
+        assert_false(has_page);
+        firn_chunk_reader_close(reader);
+        CHECK_OK(op, firn_chunk_writer_finish(op, join.writer, &chunk));
+        firn_chunk_writer_close(join.writer);
+        const struct firn_parquet_statistics *statistics = &chunk.metadata.statistics;
+        CHECK(chunk.metrics.min_exact == cases[i].min_exact && chunk.metrics.max_exact == cases[i].max_exact, "%zu", i);
+        CHECK(statistics->has_min_exact == !cases[i].min_exact && !statistics->min_exact, "%zu", i);
+        CHECK(statistics->has_max_exact == !cases[i].max_exact && !statistics->max_exact, "%zu", i);
+        sample->bounds_enclose = true;
+        check_metrics(sample, &join.options, &chunk);
+        firn_encoded_chunk_done(&chunk);
+    }
+    firn_encoded_chunk_done(&parts[0].chunk);
+    firn_encoded_chunk_done(&parts[1].chunk);
+    firn_facts_scratch_done(&join.scratch);
+}
+
+static void counts_of_passed_pages_are_checked(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct sample *sample = list_sample(op);
+    struct join join = { .sample = sample, .options = firn_chunk_options_default() };
+    struct part part = { .slots.slot_end = 100 };
+    struct firn_page page;
+    bool has_page;
+    encode_part(op, sample, &join.options, &part);
+    static const uint32_t wrong[] = { 99, 101 };
+    for (size_t i = 0; i < FIRN_COUNT_OF(wrong); i++) {
+        struct firn_chunk_reader *reader = open_part(op, &join, &part);
+        CHECK_OK(op, firn_chunk_reader_peek(op, reader, &page, &has_page));
+        firn_status status = firn_chunk_reader_pass(op, reader, wrong[i]);
+        if (status == FIRN_OK)
+            status = firn_chunk_reader_peek(op, reader, &page, &has_page);
+        CHECK(status == FIRN_CORRUPT, "%u rows", wrong[i]);
+        firn_chunk_reader_close(reader);
+    }
+    firn_encoded_chunk_done(&part.chunk);
+}
+
+/* Copies a chunk into one of its own. */
+static firn_status splice_alone(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
+                                struct firn_chunk_reader_options reading, struct firn_encoded_chunk *out,
+                                uint32_t *copied)
+{
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_chunk_writer *writer;
+    options.codec = chunk->codec;
+    *out = (struct firn_encoded_chunk){ 0 };
+    FIRN_TRY(firn_chunk_writer_open(op, leaf, &options, &writer));
+    firn_status status = parquet_chunk_splice(op, leaf, chunk, row_count, bytes, reading, writer, copied);
+    if (status == FIRN_OK)
+        status = firn_chunk_writer_finish(op, writer, out);
+    firn_chunk_writer_close(writer);
+    return status;
+}
+
+/* Damaged pages give an error, or a chunk that decodes to what the damaged one does. */
+static void damaged_pages_never_become_other_values(void **state)
+{
+    struct firn_op *op = test_op(state);
+    uint64_t seed = (uint64_t)firn_now_us(op);
+    uint32_t passed = 0;
+    struct sample *sample = malloc(sizeof *sample);
+    print_message("seed %" PRIu64 "\n", seed);
+    for (int nth = 0; nth < 20; nth++) {
+        struct part part = { 0 };
+        *sample = (struct sample){ .seed = next_random(&seed) };
+        draw(op, sample);
+        struct firn_chunk_options options = draw_options(sample);
+        part.slots.slot_end = FIRN_MIN(sample->slot_count, 400);
+        while (part.slots.slot_end < sample->slot_count && sample->rep[part.slots.slot_end])
+            part.slots.slot_end++;
+        encode_part(op, sample, &options, &part);
+        for (int flip = 0; flip < 40; flip++) {
+            struct firn_encoded_chunk out;
+            uint64_t before = 0, after = 0;
+            uint32_t copied = 0;
+            int64_t rows = count_rows(sample, &part.slots);
+            uint8_t *at = &part.chunk.bytes.data[below(&seed, (uint32_t)part.chunk.bytes.len)];
+            uint8_t kept = *at;
+            *at ^= (uint8_t)(1 + below(&seed, 255));
+            struct firn_bytes bytes = firn_buffer_bytes(&part.chunk.bytes);
+            struct firn_chunk_reader_options reading = { .keep_dictionary = true };
+            firn_status status =
+                splice_alone(op, sample->leaf, &part.chunk.metadata, rows, bytes, reading, &out, &copied);
+            if (status == FIRN_OK) {
+                CHECK_OK(op,
+                         parquet_chunk_decode(op, sample->leaf, &part.chunk.metadata, rows, bytes, reading, &before));
+                CHECK_OK(op, parquet_chunk_decode(op, sample->leaf, &out.metadata, rows, firn_buffer_bytes(&out.bytes),
+                                                  reading, &after));
+                CHECK(before == after, "seed %" PRIu64, sample->seed);
+                passed++;
+            }
+            firn_encoded_chunk_done(&out);
+            *at = kept;
+        }
+        firn_encoded_chunk_done(&part.chunk);
+    }
+    CHECK(passed > 0, "no damage went unnoticed");
+    free(sample);
+}
+
+struct corpus_tally {
+    uint32_t chunks, pages, copied;
+    uint32_t encodings; /* met in copied pages, as bits */
+};
+
+static void copy_chunk(struct firn_op *op, struct firn_bytes file, const struct firn_parquet_node *leaf,
+                       const struct firn_column_chunk *chunk, int64_t rows, struct corpus_tally *tally)
+{
+    struct firn_chunk_reader_options reading = { .crc_check = true, .keep_dictionary = true };
+    struct firn_encoded_chunk out;
+    uint64_t offset, len, before = 0, after = 0;
+    firn_column_chunk_range(chunk, &offset, &len);
+    struct firn_bytes bytes = { file.data + offset, len };
+    if (chunk->value_count == 0 || parquet_chunk_decode(op, leaf, chunk, rows, bytes, reading, &before) != FIRN_OK)
+        return;
+    CHECK_OK(op, splice_alone(op, leaf, chunk, rows, bytes, reading, &out, &tally->copied));
+    CHECK_OK(op, parquet_chunk_decode(op, leaf, &out.metadata, rows, firn_buffer_bytes(&out.bytes), reading, &after));
+    CHECK(before == after, "column %.*s", FIRN_FMT(leaf->path));
+    check_pages(op, &out);
+    check_page_sums(&out);
+    tally->chunks++;
+    tally->pages += out.offset_index.page_count;
+    for (uint32_t i = 0; i < out.metadata.encoding_count; i++)
+        tally->encodings |= 1u << out.metadata.encodings[i];
+    firn_encoded_chunk_done(&out);
+}
+
+static void copy_file(struct firn_op *op, struct firn_bytes file, struct corpus_tally *tally)
+{
+    struct firn_footer *footer;
+    if (!file.data || parquet_file_footer(op, file, &footer) != FIRN_OK)
+        return;
+    for (uint32_t group = 0; group < footer->row_group_count; group++)
+        for (uint32_t leaf = 0; leaf < footer->leaf_count; leaf++)
+            copy_chunk(op, file, footer->leaves[leaf], &footer->row_groups[group].chunks[leaf],
+                       footer->row_groups[group].row_count, tally);
+}
+
+static void pages_of_many_writers_are_copied(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    CORPUS_OR_SKIP(root);
+    struct corpus_tally tally = { 0 };
+    const char *name;
+    json_t *expected;
+    json_t *files = corpus_expected(op, root, "parquet");
+    json_object_foreach(files, name, expected)
+    {
+        struct firn_arena arena;
+        struct firn_op inner = *op;
+        firn_arena_init(&arena);
+        inner.arena = &arena;
+        print_message("%s\n", name);
+        copy_file(&inner, corpus_file(&inner, "%.*s/parquet/%s", FIRN_FMT(root), name), &tally);
+        firn_arena_done(&arena);
+    }
+    print_message("%u chunks, %u of %u pages copied, encodings %x\n", tally.chunks, tally.copied, tally.pages,
+                  tally.encodings);
+    CHECK(tally.copied > tally.pages / 2, "most pages can be copied");
+    for (int encoding = FIRN_ENCODING_DELTA_BINARY_PACKED; encoding < FIRN_ENCODING_COUNT; encoding++)
+        CHECK(tally.encodings & 1u << encoding, "no page in %s was copied",
+              firn_encoding_name((enum firn_encoding)encoding));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(copied_pages_are_as_good_as_encoded_ones),
+        TEST(copied_pages_are_as_good_as_encoded_ones), TEST(pages_of_indices_need_their_dictionary),
+        TEST(a_refused_dictionary_leaves_no_trace),     TEST(small_pages_grow_before_a_page_is_copied),
+        TEST(pages_that_do_not_fit_are_refused),        TEST(chunks_know_whether_their_bounds_are_exact),
+        TEST(counts_of_passed_pages_are_checked),       TEST(damaged_pages_never_become_other_values),
+        TEST(pages_of_many_writers_are_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

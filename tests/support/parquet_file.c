@@ -2,6 +2,7 @@
 #include "support/parquet_file.h"
 
 #include "base/math.h"
+#include "format/parquet/page_facts.h"
 
 firn_status parquet_file_footer(struct firn_op *op, struct firn_bytes file, struct firn_footer **out)
 {
@@ -12,39 +13,43 @@ firn_status parquet_file_footer(struct firn_op *op, struct firn_bytes file, stru
     return firn_footer_parse(op, (struct firn_bytes){ tail.data - footer_bytes, footer_bytes }, file.len, out);
 }
 
-static void mix(uint64_t *digest, const void *data, size_t len)
+/* What a chunk holds, the same however it is cut into pages and encoded. */
+struct content_digest {
+    uint64_t rep, def, values;
+};
+
+static void mix(uint64_t *digest, uint64_t number)
 {
-    struct firn_bytes bytes = { data ? data : "", len };
-    *digest = *digest * UINT64_C(0x9e3779b97f4a7c15) + firn_hash64(bytes);
+    *digest = (*digest ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    *digest ^= *digest >> 32;
 }
 
-static void mix_slices(uint64_t *digest, const struct firn_slice *slices, size_t count)
+static void mix_levels(uint64_t *digest, const uint8_t *levels, uint32_t count, uint8_t level_max)
 {
-    for (size_t i = 0; i < count; i++)
-        mix(digest, slices[i].data, slices[i].len);
+    for (uint32_t i = 0; i < count; i++)
+        mix(digest, levels ? levels[i] : level_max);
 }
 
-static void mix_values(uint64_t *digest, enum firn_parquet_type type, uint32_t type_length, union firn_values values,
-                       size_t count)
+static void mix_values(uint64_t *digest, const struct firn_vector *vector)
 {
-    if (type == FIRN_PARQUET_BYTE_ARRAY)
-        mix_slices(digest, values.slice, count);
-    else
-        mix(digest, values.any, count * firn_value_width(type, type_length));
-}
-
-static void mix_vector(uint64_t *digest, const struct firn_vector *vector)
-{
-    if (vector->rep)
-        mix(digest, vector->rep, vector->slot_count);
-    if (vector->def)
-        mix(digest, vector->def, vector->slot_count);
-    if (!vector->indices) {
-        mix_values(digest, vector->type, vector->type_length, vector->values, vector->value_count);
-        return;
+    size_t width = firn_value_width(vector->type, vector->type_length);
+    union firn_values values = vector->indices ? vector->dictionary->values : vector->values;
+    for (uint32_t i = 0; i < vector->value_count; i++) {
+        size_t index = vector->indices ? vector->indices[i] : i;
+        struct firn_bytes value = { values.fixed + index * width, width };
+        if (vector->type == FIRN_PARQUET_BYTE_ARRAY)
+            value = (struct firn_bytes){ values.slice[index].data, values.slice[index].len };
+        mix(digest, value.len ? firn_hash64(value) : 0);
     }
-    mix(digest, vector->indices, vector->value_count * sizeof *vector->indices);
-    mix_values(digest, vector->type, vector->type_length, vector->dictionary->values, vector->dictionary->count);
+}
+
+static void mix_vector(struct content_digest *digest, const struct firn_vector *vector)
+{
+    if (vector->rep_max > 0)
+        mix_levels(&digest->rep, vector->rep, vector->slot_count, vector->rep_max);
+    if (vector->def_max > 0)
+        mix_levels(&digest->def, vector->def, vector->slot_count, vector->def_max);
+    mix_values(&digest->values, vector);
 }
 
 firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_node *leaf,
@@ -52,15 +57,55 @@ firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_n
                                  struct firn_chunk_reader_options options, uint64_t *digest)
 {
     struct firn_chunk_reader *reader;
+    struct content_digest content = { 0 };
     FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, row_count, bytes, options, &reader));
     firn_status status = FIRN_OK;
     for (bool has_page = true; status == FIRN_OK && has_page;) {
         struct firn_vector vector;
         status = firn_chunk_reader_next(op, reader, &vector, &has_page);
         if (status == FIRN_OK && has_page)
-            mix_vector(digest, &vector);
+            mix_vector(&content, &vector);
     }
     firn_chunk_reader_close(reader);
+    mix(digest, content.rep);
+    mix(digest, content.def);
+    mix(digest, content.values);
+    return status;
+}
+
+/* Copies the next page, or appends its values where the writer would rather have them. */
+static firn_status splice_page(struct firn_op *op, struct firn_chunk_reader *reader,
+                               const struct firn_parquet_node *leaf, struct firn_facts_scratch *scratch,
+                               struct firn_chunk_writer *writer, bool *has_page, uint32_t *copied)
+{
+    struct firn_page page;
+    struct firn_vector vector;
+    struct firn_page_facts facts;
+    bool taken;
+    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
+    if (!*has_page)
+        return FIRN_OK;
+    FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, has_page));
+    FIRN_TRY(firn_page_facts_of(op, scratch, leaf, &vector, &facts));
+    FIRN_TRY(firn_chunk_reader_at_row_end(op, reader, &facts.ends_row));
+    FIRN_TRY(firn_chunk_writer_splice(op, writer, &page, &facts, firn_chunk_reader_dictionary(reader), &taken));
+    *copied += taken;
+    return taken ? FIRN_OK : firn_chunk_writer_append(op, writer, &vector);
+}
+
+firn_status parquet_chunk_splice(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                 const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
+                                 struct firn_chunk_reader_options options, struct firn_chunk_writer *writer,
+                                 uint32_t *copied)
+{
+    struct firn_chunk_reader *reader;
+    struct firn_facts_scratch scratch = { 0 };
+    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, row_count, bytes, options, &reader));
+    firn_status status = FIRN_OK;
+    for (bool has_page = true; status == FIRN_OK && has_page;)
+        status = splice_page(op, reader, leaf, &scratch, writer, &has_page, copied);
+    firn_chunk_reader_close(reader);
+    firn_facts_scratch_done(&scratch);
     return status;
 }
 

@@ -74,6 +74,18 @@ static firn_status match_dictionary(struct firn_op *op, struct firn_chunk_writer
     return FIRN_OK;
 }
 
+/* What only version 2 tells. A page without values has nothing compressed and says so, since some readers fail on an
+ * empty compressed block. */
+static void mend_header_v2(const struct firn_page_facts *facts, struct firn_page_header *header)
+{
+    header->null_count = (int32_t)(facts->slot_count - facts->value_count);
+    header->row_count = (int32_t)facts->row_count;
+    if (header->compressed_bytes > header->def_bytes + header->rep_bytes)
+        return;
+    header->is_compressed = false;
+    header->uncompressed_bytes = header->compressed_bytes;
+}
+
 /* The header as it is written: encodings by their present names, no statistics, which the page index holds. */
 static struct firn_page_header make_header(const struct firn_page *page, const struct firn_page_facts *facts)
 {
@@ -86,10 +98,8 @@ static struct firn_page_header make_header(const struct firn_page *page, const s
         header.has_crc = true;
         header.crc = libdeflate_crc32(0, page->body.data, page->body.len);
     }
-    if (header.type == FIRN_PAGE_DATA_V2) {
-        header.null_count = (int32_t)(facts->slot_count - facts->value_count);
-        header.row_count = (int32_t)facts->row_count;
-    }
+    if (header.type == FIRN_PAGE_DATA_V2)
+        mend_header_v2(facts, &header);
     return header;
 }
 

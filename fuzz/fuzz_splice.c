@@ -1,0 +1,60 @@
+/* The pages of one column chunk, copied into another: what comes out holds the values that went in. */
+#include "fuzz_chunk.h"
+
+/* Copies the chunk `times` over. */
+static firn_status copy(struct firn_op *op, const struct fuzz_chunk *in, int times, struct firn_encoded_chunk *out)
+{
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_chunk_reader_options reading = { .keep_dictionary = in->keep_dictionary };
+    struct firn_chunk_writer *writer;
+    uint32_t copied = 0;
+    options.codec = in->metadata.codec;
+    options.dictionary_bytes_max = 1000;
+    options.page_rows_max = 100;
+    options.splice_floor_bytes = 20;
+    *out = (struct firn_encoded_chunk){ 0 };
+    FIRN_TRY(firn_chunk_writer_open(op, in->leaf, &options, &writer));
+    firn_status status = FIRN_OK;
+    for (int nth = 0; nth < times && status == FIRN_OK; nth++)
+        status = parquet_chunk_splice(op, in->leaf, &in->metadata, in->row_count, in->pages, reading, writer, &copied);
+    if (status == FIRN_OK)
+        status = firn_chunk_writer_finish(op, writer, out);
+    firn_chunk_writer_close(writer);
+    return status;
+}
+
+/* What was copied decodes. */
+static uint64_t digest_of(struct firn_op *op, const struct fuzz_chunk *in, const struct firn_column_chunk *metadata,
+                          int64_t row_count, struct firn_bytes pages)
+{
+    struct firn_chunk_reader_options reading = { .crc_check = true };
+    uint64_t digest = 0;
+    if (parquet_chunk_decode(op, in->leaf, metadata, row_count, pages, reading, &digest) != FIRN_OK)
+        __builtin_trap();
+    return digest;
+}
+
+static void check_copies(struct firn_op *op, const struct fuzz_chunk *in)
+{
+    for (int times = 1; times <= 2; times++) {
+        struct firn_encoded_chunk out;
+        if (copy(op, in, times, &out) == FIRN_OK) {
+            uint64_t digest = digest_of(op, in, &out.metadata, times * in->row_count, firn_buffer_bytes(&out.bytes));
+            if (times == 1 && digest != digest_of(op, in, &in->metadata, in->row_count, in->pages))
+                __builtin_trap();
+        }
+        firn_encoded_chunk_done(&out);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct fuzz_op fuzz;
+    if (len < FUZZ_CHOICE_BYTES)
+        return 0;
+    struct firn_op *op = fuzz_begin(&fuzz);
+    struct fuzz_chunk chunk = fuzz_chunk_of(op, data, len);
+    if (chunk.leaf)
+        check_copies(op, &chunk);
+    return fuzz_end(&fuzz);
+}
