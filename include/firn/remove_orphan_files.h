@@ -38,6 +38,7 @@ struct firn_orphan_report {
     int64_t hidden_count;       /* of these: never candidates, by Hadoop's rule of hidden files */
     int64_t new_count;          /* not old enough */
     int64_t unknown_time_count; /* without a usable time of their last change: taken for new */
+    int64_t live_run_count;     /* left alone: the journal of a run that has not ended names them */
     int64_t other_table_count;  /* left alone: they lie in another table of the catalog */
     int64_t unconfirmed_count;  /* orphans that `from` does not name, or that are not marked long enough */
     int64_t changed_count;      /* orphans of a file list that are gone or were changed since it was made */

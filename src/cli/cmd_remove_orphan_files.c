@@ -105,6 +105,7 @@ static json_t *report_json(const struct firn_orphan_report *report)
         { "new_files_count", report->new_count },
         { "unknown_time_files_count", report->unknown_time_count },
         { "other_table_files_count", report->other_table_count },
+        { "live_run_files_count", report->live_run_count },
         { "unconfirmed_files_count", report->unconfirmed_count },
         { "changed_files_count", report->changed_count },
         { "elapsed_ms", report->elapsed_ms },
@@ -150,6 +151,7 @@ static void print_summary(struct firn_op *op, struct cli *cli, const struct firn
         { report->new_count, "too new" },
         { report->unknown_time_count, "without a usable time, taken for new" },
         { report->other_table_count, "of other tables" },
+        { report->live_run_count, "of runs that have not ended" },
         { report->unconfirmed_count, "unreferenced but not confirmed" },
         { report->changed_count, "gone or changed since the list was made" },
     };

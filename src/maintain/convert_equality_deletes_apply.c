@@ -13,6 +13,7 @@
 #include "catalog/snapshot_producer.h"
 #include "maintain/delete_use.h"
 #include "maintain/group_work.h"
+#include "maintain/journal.h"
 #include "rewrite/deletion.h"
 
 /* What becomes of a group. */
@@ -365,8 +366,9 @@ static void note_kept(struct firn_op *op, struct apply_run *run)
                                    plan->left_alone_count));
 }
 
-static firn_status apply(struct firn_op *op, struct apply_run *run)
+static firn_status apply(struct firn_op *op, void *context)
 {
+    struct apply_run *run = context;
     note_kept(op, run);
     if (run->plan->group_count == 0)
         return FIRN_OK;
@@ -382,7 +384,8 @@ firn_status firn_convert_equality_deletes_apply(struct firn_op *op, struct firn_
     int64_t started_ms = op->env->monotonic_ms(op->env->context);
     struct apply_run run = { .plan = plan, .table = table, .pool = pool, .progress = progress, .report = out };
     *out = (struct firn_convert_equality_deletes_report){ .snapshot_id = FIRN_NO_SNAPSHOT };
-    firn_status status = apply(op, &run);
+    firn_status status =
+        firn_journal_run(op, pool, table, "convert-equality-deletes", plan->group_count > 0, apply, &run);
     out->warnings = run.warnings.items;
     out->warning_count = (uint32_t)run.warnings.count;
     out->elapsed_ms = op->env->monotonic_ms(op->env->context) - started_ms;

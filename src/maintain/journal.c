@@ -448,3 +448,14 @@ void firn_journal_end(struct firn_op *op, struct firn_journal *journal, firn_sta
     *out = journal->cleared;
     op->error = error;
 }
+
+firn_status firn_journal_run(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                             const char *procedure, bool is_needed, firn_journal_work *work, void *context)
+{
+    struct firn_journal *journal;
+    struct firn_clearing cleared;
+    FIRN_TRY(firn_journal_begin(op, pool, table, procedure, is_needed, &journal));
+    firn_status status = work(op, context);
+    firn_journal_end(op, journal, status, false, &cleared);
+    return status;
+}

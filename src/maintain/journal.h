@@ -135,6 +135,12 @@ int64_t firn_clearing_file_count(const struct firn_clearing *clearing); /* delet
 void firn_journal_end(struct firn_op *op, struct firn_journal *journal, firn_status status, bool leaves_files,
                       struct firn_clearing *out);
 
+/* Does `work` between begin and end: for procedures that have no more to tell. */
+typedef firn_status firn_journal_work(struct firn_op *op, void *context);
+FIRN_CHECKED firn_status firn_journal_run(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                          const char *procedure, bool is_needed, firn_journal_work *work,
+                                          void *context);
+
 /* Clears up after one run that was taken. */
 FIRN_CHECKED firn_status firn_run_clear(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                         const struct firn_run *run, struct firn_clearing *out);

@@ -5,6 +5,7 @@
 #include "catalog/catalog.h"
 #include "format/json/json.h"
 #include "maintain/file_list.h"
+#include "maintain/journal.h"
 #include "maintain/mark.h"
 #include "maintain/removal.h"
 
@@ -20,6 +21,7 @@ struct planning {
     struct firn_orphan_join *join;
     struct firn_hidden_rule hidden;
     struct firn_other_tables others;
+    struct firn_map live_names; /* UUIDs in names of files that runs under way have written, or mean to use */
     FIRN_ARRAY(struct firn_text) metadata_files;  /* that were listed */
     struct firn_map own_metadata;                 /* keys of those that the table names */
     struct firn_text real_place;                  /* where the location really lies, for local ones; else empty */
@@ -37,6 +39,29 @@ static bool is_usable_time(const struct firn_orphan_options *options, int64_t mo
     return modified_ms > 0 && modified_ms != INT64_MAX && modified_ms <= options->now_ms;
 }
 
+/* Of runs that have not ended, and of those that a run which has not ended clears up after. (6) */
+static firn_status find_live_names(struct firn_op *op, struct planning *planning)
+{
+    struct firn_runs runs;
+    firn_map_init(&planning->live_names, op->arena);
+    FIRN_TRY(firn_runs_read(op, planning->table, &runs));
+    for (size_t i = 0; i < runs.count; i++) {
+        const struct firn_run *run = &runs.items[i];
+        if (run->state != FIRN_RUN_LIVE && run->state != FIRN_RUN_TAKEN)
+            continue;
+        for (size_t k = 0; k < run->names.count; k++)
+            firn_map_put_text(&planning->live_names, run->names.items[k].uuid);
+    }
+    return FIRN_OK;
+}
+
+static bool is_live(const struct planning *planning, struct firn_text path)
+{
+    struct firn_text uuid;
+    return planning->live_names.count > 0 && firn_uuid_in_name(path, &uuid) &&
+           firn_map_find_text(&planning->live_names, uuid);
+}
+
 /* Whether age and place let a file go (2). */
 static bool may_go(struct planning *planning, struct firn_text path, int64_t modified_ms)
 {
@@ -44,6 +69,10 @@ static bool may_go(struct planning *planning, struct firn_text path, int64_t mod
     const struct firn_orphan_options *options = &planning->plan->options;
     if (firn_other_tables_holding(&planning->others, options, path)) {
         report->other_table_count++;
+        return false;
+    }
+    if (is_live(planning, path)) {
+        report->live_run_count++;
         return false;
     }
     if (!is_usable_time(options, modified_ms)) {
@@ -398,6 +427,7 @@ static firn_status find_orphans(struct firn_op *op, struct planning *planning)
     struct firn_orphan_plan *plan = planning->plan;
     FIRN_TRY(firn_other_tables_find(op, planning->pool, planning->table, &plan->options, &planning->others));
     FIRN_TRY(check_other_tables(op, planning));
+    FIRN_TRY(find_live_names(op, planning));
     FIRN_TRY(gather_candidates(op, planning));
     FIRN_TRY(gather_confirmed(op, planning));
     FIRN_TRY(gather_known(op, planning));

@@ -2,12 +2,15 @@
  *
  * Invariants
  *  (1) The listing ends before the table's newest metadata is loaded, and nothing which that reaches is an orphan: a
- * file that was committed while the listing ran is safe. (2) A file that is not older than the cutoff, or whose time of
- * last change cannot be told, is no orphan: it may belong to a commit that is still being made. (3) Whatever makes the
- * comparison doubtful stops the run before anything is deleted: an unreadable manifest, paths that agree under another
- * scheme or authority, another table's metadata below the location, a location where the table has no file at all. (4)
- * With a confirmed list (a plan, marks) only what it names, unchanged since, is deleted. (5) Firn's own files kept with
- * a table have hidden names and are never candidates. */
+ *      file that was committed while the listing ran is safe.
+ *  (2) A file that is not older than the cutoff, or whose time of last change cannot be told, is no orphan: it may
+ *      belong to a commit that is still being made.
+ *  (3) Whatever makes the comparison doubtful stops the run before anything is deleted: an unreadable manifest, paths
+ *      that agree under another scheme or authority, another table's metadata below the location, a location where the
+ *      table has no file at all.
+ *  (4) With a confirmed list (a plan, marks) only what it names, unchanged since, is deleted.
+ *  (5) Firn's own files kept with a table have hidden names and are never candidates.
+ *  (6) What the journal of a run names that has not ended is no orphan, whatever its age. */
 #ifndef FIRN_MAINTAIN_ORPHANS_H
 #define FIRN_MAINTAIN_ORPHANS_H
 

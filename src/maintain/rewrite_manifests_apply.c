@@ -2,6 +2,7 @@
 #include "maintain/rewrite_manifests.h"
 
 #include "base/math.h"
+#include "maintain/journal.h"
 
 /* A plan that others overtook is made anew so often: they rewrote its manifests, which a busy writer that merges its
  * manifests may do again. */
@@ -21,6 +22,12 @@ static uint32_t collect_regroupings(const struct firn_manifest_plan *plan, struc
         if (plan->kinds[i].verdict == FIRN_MANIFESTS_REWRITE)
             regroupings[count++] = plan->kinds[i].regrouping;
     return count;
+}
+
+static bool rewrites_any(const struct firn_manifest_plan *plan)
+{
+    struct firn_regrouping regroupings[2];
+    return collect_regroupings(plan, regroupings) > 0;
 }
 
 static void count_committed(const struct apply_run *run, const struct firn_snapshot_change *change,
@@ -64,8 +71,9 @@ static firn_status commit(struct firn_op *op, const struct apply_run *run, bool 
     return status;
 }
 
-static firn_status apply(struct firn_op *op, struct apply_run *run)
+static firn_status apply(struct firn_op *op, void *context)
 {
+    struct apply_run *run = context;
     for (int plans = 1;; plans++) {
         bool is_overtaken;
         struct firn_manifest_plan *renewed;
@@ -95,7 +103,7 @@ firn_status firn_rewrite_manifests_apply(struct firn_op *op, struct firn_pool *p
     int64_t started_ms = op->env->monotonic_ms(op->env->context);
     struct apply_run run = { pool, table, plan, out };
     *out = (struct firn_rewrite_manifests_report){ .snapshot_id = FIRN_NO_SNAPSHOT };
-    firn_status status = apply(op, &run);
+    firn_status status = firn_journal_run(op, pool, table, "rewrite-manifests", rewrites_any(plan), apply, &run);
     remark_caching(op, &run);
     out->elapsed_ms = op->env->monotonic_ms(op->env->context) - started_ms;
     return status;

@@ -13,6 +13,7 @@
 #include "catalog/snapshot_producer.h"
 #include "maintain/delete_use.h"
 #include "maintain/group_work.h"
+#include "maintain/journal.h"
 #include "rewrite/deletion.h"
 
 /* What becomes of a group. */
@@ -370,8 +371,9 @@ static void warn_of_left_alone(struct firn_op *op, struct apply_run *run)
     }
 }
 
-static firn_status apply(struct firn_op *op, struct apply_run *run)
+static firn_status apply(struct firn_op *op, void *context)
 {
+    struct apply_run *run = context;
     warn_of_left_alone(op, run);
     if (run->plan->group_count == 0)
         return FIRN_OK;
@@ -393,7 +395,8 @@ firn_status firn_rewrite_position_delete_files_apply(struct firn_op *op, struct 
         .left_alone_files_count = plan->left_alone_count,
         .snapshot_id = FIRN_NO_SNAPSHOT,
     };
-    firn_status status = apply(op, &run);
+    firn_status status =
+        firn_journal_run(op, pool, table, "rewrite-position-delete-files", plan->group_count > 0, apply, &run);
     out->warnings = run.warnings.items;
     out->warning_count = (uint32_t)run.warnings.count;
     out->elapsed_ms = op->env->monotonic_ms(op->env->context) - started_ms;

@@ -1,9 +1,10 @@
-/* Writing local files: a temporary file in the same folder, made durable, then given its name in one step.
+/* Writing local files: a file without a name in the same folder, made durable, then given its name in one step. Where
+ * the file system has no files without a name, one with a temporary name.
  *
- * The name is taken by rename() where replacing is meant, and where it is not by renameat2(RENAME_NOREPLACE) or, on
- * file systems that lack it, by link(), which never replace: invariant (1) of store.h, and what lets the filesystem
- * catalog swap versions. A process killed in between leaves a file whose name begins with ".firn-", which nothing
- * refers to. */
+ * The name is taken by rename() where replacing is meant, and where it is not by linkat() or, for a temporary name, by
+ * renameat2(RENAME_NOREPLACE), which never replace: invariant (1) of store.h, and what lets the filesystem catalog swap
+ * versions. A process killed in between leaves nothing, or a file whose name begins with ".firn-", which nothing refers
+ * to. */
 #include "store/driver.h"
 
 #include "base/uuid.h"
@@ -21,11 +22,11 @@ struct local_writer {
     struct firn_store_writer base;
     struct firn_text path;
     struct firn_text folder;
-    struct firn_text temporary;
+    struct firn_text temporary; /* empty: the file has no name */
     int fd;
     bool exclusive;
     bool relaxed;              /* not made to survive a loss of power */
-    bool named;                /* the temporary name is gone */
+    bool named;                /* the file has its name, and the temporary one is gone */
     struct firn_buffer buffer; /* at most BUFFER_BYTES not yet given to the system */
     struct firn_arena arena;   /* holds the writer itself */
 };
@@ -117,8 +118,47 @@ static firn_status take_name_by_link(struct firn_op *op, struct local_writer *wr
     return FIRN_OK;
 }
 
+/* A file without a name can be linked through /proc only. */
+static struct firn_text unnamed_path(struct firn_arena *arena, const struct local_writer *writer)
+{
+    return firn_text_format(arena, "/proc/self/fd/%d", writer->fd);
+}
+
+static struct firn_text temporary_name(struct firn_op *op, struct local_writer *writer)
+{
+    struct firn_text unique = firn_uuid_text(&writer->arena, firn_uuid_random(op));
+    return firn_text_format(&writer->arena, "%.*s/.firn-%.*s.tmp", FIRN_FMT(writer->folder), FIRN_FMT(unique));
+}
+
+static firn_status link_unnamed(struct firn_op *op, struct local_writer *writer, struct firn_text to)
+{
+    struct firn_text from = unnamed_path(&writer->arena, writer);
+    if (linkat(AT_FDCWD, from.data, AT_FDCWD, to.data, AT_SYMLINK_FOLLOW) == 0)
+        return FIRN_OK;
+    return errno == EEXIST ? taken(op, writer)
+                           : firn_fail_errno(op, errno, "cannot create '%.*s'", FIRN_FMT(writer->path));
+}
+
+/* No link replaces a file: that takes a temporary name after all. */
+static firn_status name_unnamed(struct firn_op *op, struct local_writer *writer)
+{
+    struct firn_text temporary = temporary_name(op, writer);
+    if (!writer->exclusive) {
+        FIRN_TRY(link_unnamed(op, writer, temporary));
+        writer->temporary = temporary;
+        return FIRN_OK;
+    }
+    FIRN_TRY(link_unnamed(op, writer, writer->path));
+    writer->named = true;
+    return FIRN_OK;
+}
+
 static firn_status take_name(struct firn_op *op, struct local_writer *writer)
 {
+    if (writer->temporary.len == 0)
+        FIRN_TRY(name_unnamed(op, writer));
+    if (writer->named)
+        return FIRN_OK;
     const char *from = writer->temporary.data;
     const char *to = writer->path.data;
     int failed = writer->exclusive ? renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) : rename(from, to);
@@ -146,7 +186,7 @@ static firn_status local_finish(struct firn_op *op, struct firn_store_writer *ba
 static void local_writer_close(struct firn_store_writer *base)
 {
     struct local_writer *writer = (struct local_writer *)base;
-    if (!writer->named)
+    if (!writer->named && writer->temporary.len > 0)
         unlink(writer->temporary.data);
     close(writer->fd);
     firn_buffer_done(&writer->buffer);
@@ -154,11 +194,24 @@ static void local_writer_close(struct firn_store_writer *base)
     firn_arena_done(&arena);
 }
 
-static firn_status create_temporary(struct firn_op *op, struct local_writer *writer)
+/* Whether there is a file without a name now, which can be given one. */
+static bool create_unnamed(struct local_writer *writer)
 {
-    struct firn_text unique = firn_uuid_text(&writer->arena, firn_uuid_random(op));
-    writer->temporary =
-        firn_text_format(&writer->arena, "%.*s/.firn-%.*s.tmp", FIRN_FMT(writer->folder), FIRN_FMT(unique));
+    char target[8];
+    writer->fd = open(writer->folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (writer->fd < 0)
+        return false;
+    if (readlink(unnamed_path(&writer->arena, writer).data, target, sizeof target) > 0)
+        return true;
+    close(writer->fd);
+    return false;
+}
+
+static firn_status create_file(struct firn_op *op, struct local_writer *writer)
+{
+    if (create_unnamed(writer))
+        return FIRN_OK;
+    writer->temporary = temporary_name(op, writer);
     writer->fd = open(writer->temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (writer->fd < 0)
         return firn_fail_errno(op, errno, "cannot create a file in '%.*s'", FIRN_FMT(writer->folder));
@@ -172,7 +225,7 @@ static firn_status prepare(struct firn_op *op, struct local_writer *writer, stru
     writer->path = firn_text_copy(&writer->arena, path);
     writer->folder = folder_of(&writer->arena, path);
     FIRN_TRY(make_folders(op, &writer->arena, writer->folder));
-    return create_temporary(op, writer);
+    return create_file(op, writer);
 }
 
 firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
