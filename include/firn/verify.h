@@ -39,7 +39,9 @@ struct firn_verify_snapshot {
     struct firn_text id;   /* the same as the table writes it */
     struct firn_text refs; /* "main, v1": branches and tags that point to it */
     bool is_readable;
-    struct firn_text why; /* not readable: what stands in the way */
+    struct firn_text why;      /* not readable: what stands in the way */
+    uint64_t dangling_deletes; /* of what a branch or tag points to: delete files that apply to nothing */
+    bool totals_are_wrong;     /* of its summary; likewise */
 };
 
 struct firn_verify_report {
@@ -56,15 +58,39 @@ struct firn_verify_report {
     int64_t elapsed_ms;
 };
 
-/* Checks the table as it is loaded; nothing is written. In op->arena. Fails: USAGE for bad options, CANCELLED, LIMIT,
- * UNAVAILABLE. */
+/* Checks the table as it is loaded; nothing is written. Where something is broken and snapshots have expired meanwhile,
+ * the newest metadata is checked instead: `table` has it then. In op->arena. Fails: USAGE for bad options, CANCELLED,
+ * LIMIT, UNAVAILABLE. */
 FIRN_CHECKED firn_status firn_verify(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                      const struct firn_verify_options *options, struct firn_verify_report *out);
+/* Something that metadata alone can mend. */
+struct firn_repair {
+    const char *code; /* of the findings it is for */
+    struct firn_text text;
+    bool done;
+    struct firn_text failure; /* why it was not done; empty in a dry run */
+};
+struct firn_repairs {
+    const struct firn_repair *items; /* in op->arena */
+    size_t count;
+    size_t failure_count;
+};
+/* Mends what the report found and metadata alone can mend, each by an ordinary commit that is decided anew on the
+ * newest metadata: references to statistics files that are not there (or of snapshots that are not), delete files of a
+ * branch that apply to nothing, wrong totals in the summary of a branch's head (by an empty snapshot with the right
+ * ones), a version hint that names another version. `dry_run` only tells. `table` has the newest metadata afterwards. A
+ * repair that cannot be done is told, and the next one tried; fails: USAGE for a table opened for reading only,
+ * CANCELLED, UNKNOWN. */
+FIRN_CHECKED firn_status firn_verify_repair(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                                            const struct firn_verify_report *report, bool dry_run,
+                                            struct firn_repairs *out);
+
 /* The report on a table whose metadata could not be read: one finding, that says what op->error does. */
 void firn_verify_unreadable(struct firn_op *op, struct firn_text name, struct firn_verify_report *out);
 /* {"table", "broken", "errors", "warnings", "notices", "findings": [{"severity", "code", "location", "text", "hint"}],
- * "snapshots": [{"snapshot_id" (text), "refs", "readable", "reason"}], "readable_snapshots", counts, "elapsed_ms"}.
- * Owned by op->arena. */
-json_t *firn_verify_json(struct firn_op *op, struct firn_text name, const struct firn_verify_report *report);
+ * "snapshots": [{"snapshot_id" (text), "refs", "readable", "reason"}], "readable_snapshots", counts, "elapsed_ms",
+ * and "repairs": [{"code", "text", "done", "failure"}] where they are given}. Owned by op->arena. */
+json_t *firn_verify_json(struct firn_op *op, struct firn_text name, const struct firn_verify_report *report,
+                         const struct firn_repairs *repairs);
 
 #endif

@@ -40,6 +40,10 @@ struct firn_catalog_kind {
     /* Refuses a table that this kind can read but must not change; NULL: every table can be. */
     firn_status (*check_writable)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                                   const struct firn_metadata *metadata);
+    /* Compares the hint by which readers without a catalog find the newest metadata: `*wrong` says what is wrong with
+     * it, empty: nothing, or there is none. With `mend` it is written anew where it is wrong. NULL: no such hint. */
+    firn_status (*check_hint)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier, bool mend,
+                              struct firn_text *wrong);
     /* Where a new table goes when no location is given. */
     firn_status (*default_location)(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
                                     struct firn_text *location);

@@ -323,6 +323,30 @@ static firn_status hadoop_check_writable(struct firn_op *op, struct firn_catalog
     return check_layout(op, catalog, table, metadata);
 }
 
+static firn_status hadoop_check_hint(struct firn_op *op, struct firn_catalog *catalog, struct firn_text identifier,
+                                     bool mend, struct firn_text *wrong)
+{
+    struct firn_text table, location;
+    struct firn_store_stat info;
+    int64_t hinted, version;
+    *wrong = FIRN_TEXT("");
+    FIRN_TRY(table_folder(op, catalog, identifier, &table));
+    firn_status status = firn_store_stat(op, catalog->store, hint_file(op, table), &info);
+    if (status == FIRN_NOT_FOUND)
+        return FIRN_OK;
+    FIRN_TRY(status);
+    FIRN_TRY(read_hint(op, catalog->store, table, &hinted));
+    FIRN_TRY(find_current(op, catalog->store, table, &version, &location));
+    if (hinted == version)
+        return FIRN_OK;
+    *wrong = hinted
+                 ? firn_text_format(op->arena, "it names version %" PRId64 ", the newest is %" PRId64, hinted, version)
+                 : firn_text_format(op->arena, "it names no version, the newest is %" PRId64, version);
+    if (mend)
+        write_hint(op, catalog, table, version);
+    return FIRN_OK;
+}
+
 static firn_status hadoop_default_location(struct firn_op *op, struct firn_catalog *catalog,
                                            struct firn_text identifier, struct firn_text *location)
 {
@@ -412,5 +436,6 @@ const struct firn_catalog_kind firn_hadoop_kind = {
     .list = hadoop_list,
     .create_namespace = hadoop_create_namespace,
     .check_writable = hadoop_check_writable,
+    .check_hint = hadoop_check_hint,
     .default_location = hadoop_default_location,
 };

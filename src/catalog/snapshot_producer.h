@@ -100,7 +100,9 @@ struct firn_snapshot_change {
     int64_t base_snapshot_id; /* what the change was planned on; FIRN_NO_SNAPSHOT skips conflict validation */
     const struct firn_carry_over *carry_over; /* NULL: such deletes are a conflict */
     bool fast_append;                         /* append without merging manifests */
-    const struct firn_text (*properties)[2];  /* extra summary entries: key, value */
+    const int64_t *head_totals; /* counted, by enum firn_summary_total_id: the summary goes on from them instead of what
+                                   the head's says; `check` sees to it that they are the head's. NULL: none */
+    const struct firn_text (*properties)[2]; /* extra summary entries: key, value */
     uint32_t property_count;
     bool stage_only; /* add the snapshot, leave the ref alone (write-audit-publish) */
 };

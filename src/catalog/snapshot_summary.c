@@ -32,14 +32,16 @@ const char *firn_summary_metric_key(enum firn_summary_metric metric)
 }
 
 const struct firn_summary_total firn_summary_totals[] = {
-    { "total-records", FIRN_METRIC_ADDED_RECORDS, FIRN_METRIC_REMOVED_RECORDS },
-    { "total-files-size", FIRN_METRIC_ADDED_BYTES, FIRN_METRIC_REMOVED_BYTES },
-    { "total-data-files", FIRN_METRIC_ADDED_DATA_FILES, FIRN_METRIC_REMOVED_DATA_FILES },
-    { "total-delete-files", FIRN_METRIC_ADDED_DELETE_FILES, FIRN_METRIC_REMOVED_DELETE_FILES },
-    { "total-position-deletes", FIRN_METRIC_ADDED_POSITION_DELETES, FIRN_METRIC_REMOVED_POSITION_DELETES },
-    { "total-equality-deletes", FIRN_METRIC_ADDED_EQUALITY_DELETES, FIRN_METRIC_REMOVED_EQUALITY_DELETES },
+    [FIRN_TOTAL_RECORDS] = { "total-records", FIRN_METRIC_ADDED_RECORDS, FIRN_METRIC_REMOVED_RECORDS },
+    [FIRN_TOTAL_BYTES] = { "total-files-size", FIRN_METRIC_ADDED_BYTES, FIRN_METRIC_REMOVED_BYTES },
+    [FIRN_TOTAL_DATA_FILES] = { "total-data-files", FIRN_METRIC_ADDED_DATA_FILES, FIRN_METRIC_REMOVED_DATA_FILES },
+    [FIRN_TOTAL_DELETE_FILES] = { "total-delete-files", FIRN_METRIC_ADDED_DELETE_FILES,
+                                  FIRN_METRIC_REMOVED_DELETE_FILES },
+    [FIRN_TOTAL_POSITION_DELETES] = { "total-position-deletes", FIRN_METRIC_ADDED_POSITION_DELETES,
+                                      FIRN_METRIC_REMOVED_POSITION_DELETES },
+    [FIRN_TOTAL_EQUALITY_DELETES] = { "total-equality-deletes", FIRN_METRIC_ADDED_EQUALITY_DELETES,
+                                      FIRN_METRIC_REMOVED_EQUALITY_DELETES },
 };
-_Static_assert(FIRN_COUNT_OF(firn_summary_totals) == FIRN_SUMMARY_TOTAL_COUNT, "as many as the header says");
 
 static firn_status partition_path_of(struct firn_op *op, const struct firn_metadata *metadata,
                                      const struct firn_data_file *file, struct firn_text *out)
@@ -129,19 +131,28 @@ static void set_number(struct firn_op *op, json_t *json, const char *key, int64_
     firn_json_set_text(json, key, firn_text_format(op->arena, "%" PRId64, value));
 }
 
+/* What a total goes on from; false: that is not known. */
+static bool find_head_total(const struct firn_snapshot *head, const int64_t *head_totals, size_t id, int64_t *out)
+{
+    *out = head_totals ? head_totals[id] : 0;
+    if (head_totals || !head)
+        return true;
+    const char *text = json_string_value(json_object_get(head->summary, firn_summary_totals[id].key));
+    return text && firn_text_to_i64(firn_text_of(text), out);
+}
+
 /* A total is left out rather than guessed: when the head lacks it, or it would become negative. */
 static void set_totals(struct firn_op *op, json_t *json, const struct firn_summary *summary,
-                       const struct firn_snapshot *head)
+                       const struct firn_snapshot *head, const int64_t *head_totals)
 {
-    for (size_t i = 0; i < FIRN_SUMMARY_TOTAL_COUNT; i++) {
-        int64_t total = 0;
-        const char *before = head ? json_string_value(json_object_get(head->summary, firn_summary_totals[i].key)) : "0";
-        if (!before || !firn_text_to_i64(firn_text_of(before), &total))
+    for (size_t i = 0; i < FIRN_TOTAL_COUNT; i++) {
+        const struct firn_summary_total *kind = &firn_summary_totals[i];
+        int64_t total;
+        if (!find_head_total(head, head_totals, i, &total) ||
+            __builtin_add_overflow(total, summary->metrics[kind->added], &total) ||
+            __builtin_sub_overflow(total, summary->metrics[kind->removed], &total) || total < 0)
             continue;
-        if (__builtin_add_overflow(total, summary->metrics[firn_summary_totals[i].added], &total) ||
-            __builtin_sub_overflow(total, summary->metrics[firn_summary_totals[i].removed], &total) || total < 0)
-            continue;
-        set_number(op, json, firn_summary_totals[i].key, total);
+        set_number(op, json, kind->key, total);
     }
 }
 
@@ -171,8 +182,8 @@ static void set_partitions(struct firn_op *op, json_t *json, const struct firn_s
 }
 
 json_t *firn_summary_json(struct firn_op *op, const struct firn_summary *summary, struct firn_text operation,
-                          const struct firn_snapshot *head, const struct firn_text (*properties)[2],
-                          uint32_t property_count)
+                          const struct firn_snapshot *head, const int64_t *head_totals,
+                          const struct firn_text (*properties)[2], uint32_t property_count)
 {
     json_t *json = firn_json_own(op->arena, json_object());
     firn_json_set_text(json, "operation", operation);
@@ -187,7 +198,9 @@ json_t *firn_summary_json(struct firn_op *op, const struct firn_summary *summary
     set_number(op, json, "manifests-created", summary->manifests_created);
     set_number(op, json, "manifests-kept", summary->manifests_kept);
     set_number(op, json, "manifests-replaced", summary->manifests_replaced);
-    set_totals(op, json, summary, head);
+    if (head_totals)
+        firn_json_set_text(json, FIRN_SUMMARY_RECOUNTED, FIRN_TEXT("true"));
+    set_totals(op, json, summary, head, head_totals);
     firn_json_set_text(json, "engine-name", FIRN_TEXT("firn"));
     firn_json_set_text(json, "engine-version", FIRN_TEXT(FIRN_VERSION));
     return json;

@@ -50,8 +50,18 @@ struct firn_summary_total {
     const char *key; /* "total-records", ... */
     enum firn_summary_metric added, removed;
 };
-enum { FIRN_SUMMARY_TOTAL_COUNT = 6 };
-extern const struct firn_summary_total firn_summary_totals[FIRN_SUMMARY_TOTAL_COUNT];
+enum firn_summary_total_id {
+    FIRN_TOTAL_RECORDS,
+    FIRN_TOTAL_BYTES,
+    FIRN_TOTAL_DATA_FILES,
+    FIRN_TOTAL_DELETE_FILES,
+    FIRN_TOTAL_POSITION_DELETES,
+    FIRN_TOTAL_EQUALITY_DELETES,
+    FIRN_TOTAL_COUNT
+};
+extern const struct firn_summary_total firn_summary_totals[FIRN_TOTAL_COUNT];
+/* In the summary of a snapshot of which the totals were counted anew instead of continued. */
+#define FIRN_SUMMARY_RECOUNTED "firn.totals-recounted"
 
 struct firn_summary {
     int64_t metrics[FIRN_METRIC_COUNT];
@@ -66,10 +76,10 @@ void firn_summary_init(struct firn_summary *summary, struct firn_arena *arena, i
 enum firn_summary_change { FIRN_SUMMARY_ADDED, FIRN_SUMMARY_REMOVED };
 void firn_summary_count(struct firn_op *op, struct firn_summary *summary, enum firn_summary_change change,
                         const struct firn_counted_file *file);
-/* The summary object of strings, owned by op->arena. `head` (NULL: none) is the snapshot whose totals are continued;
- * `properties` are extra entries. */
+/* The summary object of strings, owned by op->arena. `head` (NULL: none) is the snapshot whose totals are continued, or
+ * `head_totals` (NULL: what its summary says) are; `properties` are extra entries. */
 json_t *firn_summary_json(struct firn_op *op, const struct firn_summary *summary, struct firn_text operation,
-                          const struct firn_snapshot *head, const struct firn_text (*properties)[2],
-                          uint32_t property_count);
+                          const struct firn_snapshot *head, const int64_t *head_totals,
+                          const struct firn_text (*properties)[2], uint32_t property_count);
 
 #endif

@@ -17,8 +17,8 @@ static json_t *snapshot_json(struct firn_op *op, const struct firn_producer *pro
         firn_json_set_i64(json, "sequence-number", attempt->sequence_number);
     firn_json_set_i64(json, "timestamp-ms", FIRN_MAX(firn_now_ms(op), metadata->last_updated_ms));
     json_object_set(json, "summary",
-                    firn_summary_json(op, &attempt->summary, change->operation, attempt->head, change->properties,
-                                      change->property_count));
+                    firn_summary_json(op, &attempt->summary, change->operation, attempt->head, change->head_totals,
+                                      change->properties, change->property_count));
     firn_json_set_text(json, "manifest-list", attempt->list_path);
     firn_json_set_i64(json, "schema-id", metadata->current_schema_id);
     if (metadata->format_version > 2) {

@@ -8,7 +8,7 @@ enum { SNAPSHOTS_TOLD_MAX = 20 };
 struct verify_args {
     struct firn_text table, sample;
     int64_t seed;
-    bool deep;
+    bool deep, repair, dry_run;
 };
 
 #define ARG(member) offsetof(struct verify_args, member)
@@ -21,6 +21,9 @@ static const struct cli_option options[] = {
       "Check only this part of the data and delete files; all metadata is checked" },
     { "seed", CLI_NUMBER, ARG(seed), "N", NULL, NULL, 1, INT64_MAX, false,
       "Which files a sample takes; without it, others each time" },
+    { "repair", CLI_FLAG, ARG(repair), NULL, NULL, NULL, 0, 0, false,
+      "Then mend what metadata alone can mend, by ordinary commits" },
+    { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false, "With --repair: say what would be mended" },
     { 0 },
 };
 
@@ -101,45 +104,91 @@ static void print_counts(struct firn_op *op, struct cli *cli, const struct firn_
             report->warning_count, report->notice_count);
 }
 
+static void print_repairs(struct cli *cli, const struct firn_repairs *repairs)
+{
+    for (size_t i = 0; i < repairs->count; i++) {
+        const struct firn_repair *repair = &repairs->items[i];
+        const char *outcome = repair->done ? "repaired" : repair->failure.len ? "not repaired" : "would repair";
+        fprintf(cli->out, "%s %s: %.*s%s%.*s\n", outcome, repair->code, FIRN_FMT(repair->text),
+                repair->failure.len ? ": " : "", FIRN_FMT(repair->failure));
+    }
+    if (repairs->count == 0)
+        fputs("nothing that metadata alone can mend\n", cli->out);
+}
+
 /* The command ---------------------------------------------------------------------------------------------------- */
 
-static firn_status print_report(struct firn_op *op, struct cli *cli, struct firn_text name,
-                                const struct firn_verify_report *report, uint64_t seed)
+/* What one run has to tell. */
+struct outcome {
+    struct firn_text name;
+    struct firn_verify_report report;
+    const struct firn_repairs *repairs; /* NULL: not asked for */
+    uint64_t seed;
+};
+
+static firn_status print_outcome(struct firn_op *op, struct cli *cli, const struct outcome *outcome)
 {
     if (cli_wants_json(cli)) {
-        json_t *json = firn_verify_json(op, name, report);
-        if (report->is_sampled)
-            json_object_set_new(json, "seed", json_integer((json_int_t)seed));
+        json_t *json = firn_verify_json(op, outcome->name, &outcome->report, outcome->repairs);
+        if (outcome->report.is_sampled)
+            json_object_set_new(json, "seed", json_integer((json_int_t)outcome->seed));
         FIRN_TRY(cli_print_json(op, cli, json));
     } else {
-        print_findings(cli, report);
-        print_unreadable(cli, report);
-        print_counts(op, cli, report, seed);
+        print_findings(cli, &outcome->report);
+        print_unreadable(cli, &outcome->report);
+        print_counts(op, cli, &outcome->report, outcome->seed);
+        if (outcome->repairs)
+            print_repairs(cli, outcome->repairs);
     }
-    FIRN_TRY(cli_flush(op, cli));
-    if (report->error_count == 0)
+    return cli_flush(op, cli);
+}
+
+/* Errors are none of what can be repaired, so they stand. */
+static firn_status conclude(struct firn_op *op, const struct outcome *outcome)
+{
+    uint64_t errors = outcome->report.error_count;
+    if (errors > 0)
+        return firn_fail(op, FIRN_CORRUPT, "table %.*s is broken: %" PRIu64 " error%s", FIRN_FMT(outcome->name), errors,
+                         errors == 1 ? "" : "s");
+    if (outcome->repairs && outcome->repairs->failure_count > 0)
+        return firn_fail(op, FIRN_PARTIAL, "table %.*s: %zu repairs failed", FIRN_FMT(outcome->name),
+                         outcome->repairs->failure_count);
+    return FIRN_OK;
+}
+
+static firn_status check_and_repair(struct firn_op *op, struct cli *cli, const struct verify_args *args,
+                                    struct firn_table *table, struct outcome *out)
+{
+    struct firn_pool *pool = firn_session_pool(cli->session);
+    struct firn_repairs *repairs = FIRN_NEW(op->arena, struct firn_repairs);
+    struct firn_verify_options what = { .deep = args->deep, .seed = out->seed };
+    FIRN_TRY(read_sample(op, args->sample, &what.sample_percent));
+    what.progress = cli_progress(op, cli, "verify");
+    FIRN_TRY(firn_verify(op, pool, table, &what, &out->report));
+    if (!args->repair)
         return FIRN_OK;
-    return firn_fail(op, FIRN_CORRUPT, "table %.*s is broken: %" PRIu64 " error%s", FIRN_FMT(name), report->error_count,
-                     report->error_count == 1 ? "" : "s");
+    out->repairs = repairs;
+    return firn_verify_repair(op, pool, table, &out->report, args->dry_run, repairs);
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
 {
     const struct verify_args *args = arguments;
     struct firn_table table;
-    struct firn_verify_report report;
-    struct firn_verify_options what = { .deep = args->deep, .seed = choose_seed(op, args) };
-    FIRN_TRY(read_sample(op, args->sample, &what.sample_percent));
+    struct outcome outcome = { .name = args->table, .seed = choose_seed(op, args) };
+    if (args->dry_run && !args->repair)
+        return firn_fail(op, FIRN_USAGE, "--dry-run goes with --repair: the check itself changes nothing");
     firn_status status = cli_open_table(op, cli, args->table, &table);
     if (status == FIRN_CORRUPT) {
-        firn_verify_unreadable(op, args->table, &report);
-        return print_report(op, cli, args->table, &report, what.seed);
+        firn_verify_unreadable(op, args->table, &outcome.report);
+    } else {
+        FIRN_TRY(status);
+        outcome.name = table.name;
+        FIRN_TRY(
+            firn_context(op, check_and_repair(op, cli, args, &table, &outcome), "table %.*s", FIRN_FMT(table.name)));
     }
-    FIRN_TRY(status);
-    what.progress = cli_progress(op, cli, "verify");
-    status = firn_verify(op, firn_session_pool(cli->session), &table, &what, &report);
-    FIRN_TRY(firn_context(op, status, "table %.*s", FIRN_FMT(table.name)));
-    return print_report(op, cli, table.name, &report, what.seed);
+    FIRN_TRY(print_outcome(op, cli, &outcome));
+    return conclude(op, &outcome);
 }
 
 const struct cli_command cmd_verify = {
@@ -152,8 +201,12 @@ const struct cli_command cmd_verify = {
         "to nothing, whether summaries add up, whether another table lies in the same place; and which snapshots can "
         "still be read.\n\nAn error makes some reader fail or get wrong rows: the exit status is 6 then. A warning is "
         "work that is not as it should be; a notice is only worth knowing. Of the data and delete files, footers are "
-        "compared with the manifests; with --deep every page is decoded. Nothing is written.",
+        "compared with the manifests; with --deep every page is decoded.\n\nNothing is written without --repair. That "
+        "removes references to statistics files that are not there, takes delete files that apply to nothing out of "
+        "branches, counts wrong summary totals anew and writes a wrong version hint; no row appears or disappears, and "
+        "no file is deleted.",
     .examples = "  firn verify db.txn\n  firn verify db.txn --deep --sample 5%\n"
+                "  firn verify db.txn --repair --dry-run\n"
                 "  firn verify /warehouse/db/txn --output json\n",
     .options = options,
     .args_size = sizeof(struct verify_args),

@@ -3,8 +3,10 @@
 
 #include "base/math.h"
 
-/* So many things are looked at before their findings are taken over. */
-enum { WINDOW = 64 };
+enum {
+    WINDOW = 64,      /* so many things are looked at before their findings are taken over */
+    ATTEMPTS_MAX = 3, /* while snapshots expire under the check */
+};
 
 /* Work in windows ------------------------------------------------------------------------------------------------ */
 
@@ -142,10 +144,9 @@ static firn_status check_options(struct firn_op *op, const struct firn_verify_op
                      options->sample_percent);
 }
 
-firn_status firn_verify(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
-                        const struct firn_verify_options *options, struct firn_verify_report *out)
+static firn_status run_once(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                            const struct firn_verify_options *options, struct firn_verify_report *out)
 {
-    int64_t started_ms = op->env->monotonic_ms(op->env->context);
     struct firn_verify verify = { .options = options,
                                   .pool = pool,
                                   .table = table,
@@ -153,7 +154,6 @@ firn_status firn_verify(struct firn_op *op, struct firn_pool *pool, struct firn_
                                   .metadata = table->metadata,
                                   .report = out };
     *out = (struct firn_verify_report){ .is_sampled = options->sample_percent > 0 && options->sample_percent < 100 };
-    FIRN_TRY(check_options(op, options));
     firn_findings_init(&verify.found, op->arena);
     firn_map_init(&verify.manifests, op->arena);
     list_snapshots(op, &verify);
@@ -169,6 +169,34 @@ firn_status firn_verify(struct firn_op *op, struct firn_pool *pool, struct firn_
     for (size_t i = 0; i < out->snapshot_count; i++)
         out->readable_count += verify.snapshots[i].is_readable;
     out->manifest_count = verify.manifests.count;
+    return FIRN_OK;
+}
+
+/* Whether snapshots that were checked have left the table since, and their files with them. */
+static firn_status has_expired(struct firn_op *op, struct firn_table *table, bool *out)
+{
+    const struct firn_metadata *before = table->metadata;
+    *out = false;
+    FIRN_TRY(firn_table_refresh(op, table));
+    for (uint32_t i = 0; i < before->snapshot_count && !*out; i++)
+        *out = !firn_metadata_snapshot(table->metadata, before->snapshots[i].id);
+    return FIRN_OK;
+}
+
+firn_status firn_verify(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                        const struct firn_verify_options *options, struct firn_verify_report *out)
+{
+    int64_t started_ms = op->env->monotonic_ms(op->env->context);
+    firn_status status = check_options(op, options);
+    bool again = status == FIRN_OK;
+    for (int attempt = 1; again; attempt++) {
+        status = run_once(op, pool, table, options, out);
+        again = false;
+        if (status == FIRN_OK && out->error_count > 0 && attempt < ATTEMPTS_MAX)
+            status = has_expired(op, table, &again);
+    }
+    firn_progress_end(op, options->progress);
+    FIRN_TRY(status);
     out->elapsed_ms = op->env->monotonic_ms(op->env->context) - started_ms;
     return FIRN_OK;
 }

@@ -1,10 +1,10 @@
 /* What branches and tags point to, as a whole: no file twice, no row id twice, deletes that apply to something, totals.
  *
- * Data manifests pass by one at a time; delete entries stay for one head. A head of which a list or manifest cannot be
- * read is passed over: that was told before. Iceberg spec, "Scan Planning", "Row Lineage". */
+ * Data manifests pass by one at a time; delete entries stay for one head. Iceberg spec, "Scan Planning", "Row Lineage".
+ */
 #include "base/math.h"
-#include "catalog/snapshot_summary.h"
 #include "maintain/delete_use.h"
+#include "maintain/live_totals.h"
 #include "maintain/verify.h"
 #include "table/scan.h"
 
@@ -25,36 +25,24 @@ struct head {
     bool matches; /* false: the delete files contradict each other, so none can be said to dangle */
     struct firn_key_set paths;
     struct firn_buffer row_ids; /* of struct row_ids */
-    int64_t bytes, content_bytes, position_deletes, equality_deletes;
+    struct firn_live_totals totals;
+    struct firn_verify_snapshot *result;
 };
 
 /* Totals --------------------------------------------------------------------------------------------------------- */
 
-static int64_t plus(int64_t a, int64_t b)
+static void check_totals(const struct head *head)
 {
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-static void count_file(struct head *head, const struct firn_data_file *file)
-{
-    head->bytes = plus(head->bytes, file->file_bytes);
-    head->content_bytes = plus(head->content_bytes, firn_delete_read_bytes(file));
-    if (file->content == FIRN_CONTENT_POSITION_DELETES)
-        head->position_deletes = plus(head->position_deletes, file->record_count);
-    if (file->content == FIRN_CONTENT_EQUALITY_DELETES)
-        head->equality_deletes = plus(head->equality_deletes, file->record_count);
-}
-
-/* Writers differ in whether a vector counts with its own size or its file's: `other` is right as well. */
-static void check_total(const struct head *head, const char *key, int64_t counted, int64_t other)
-{
-    int64_t total;
-    const char *text = json_string_value(json_object_get(head->snapshot->summary, key));
-    if (text && firn_text_to_i64(firn_text_of(text), &total) && total != counted && total != other)
+    for (size_t i = 0; i < FIRN_TOTAL_COUNT; i++) {
+        enum firn_summary_total_id id = (enum firn_summary_total_id)i;
+        if (firn_live_totals_agree(&head->totals, head->snapshot, id))
+            continue;
+        const char *key = firn_summary_totals[id].key;
+        head->result->totals_are_wrong = true;
         firn_findings_add(&head->verify->found, FIRN_SEVERITY_WARNING, "summary-total", head->snapshot->manifest_list,
-                          "the summary of %.*s has %s %s, its files have %" PRId64, FIRN_FMT(head->name), key, text,
-                          counted);
+                          "the summary of %.*s has %s %s, its files have %" PRId64, FIRN_FMT(head->name), key,
+                          json_string_value(json_object_get(head->snapshot->summary, key)), head->totals.items[id]);
+    }
 }
 
 /* Files and row ids ------------------------------------------------------------------------------------------------ */
@@ -92,7 +80,7 @@ static void check_row_ids(struct head *head)
     if (count > 1)
         qsort(ids, count, sizeof *ids, compare_row_ids);
     for (size_t i = 1; i < count; i++)
-        if (plus(ids[i - 1].first, ids[i - 1].count) > ids[i].first)
+        if ((uint64_t)ids[i].first - (uint64_t)ids[i - 1].first < (uint64_t)ids[i - 1].count)
             firn_findings_add(
                 &head->verify->found, FIRN_SEVERITY_ERROR, "row-ids-overlap", head->snapshot->manifest_list,
                 "two files of %.*s share row ids: %" PRId64 " rows from %" PRId64 ", and %" PRId64 " from %" PRId64,
@@ -105,7 +93,7 @@ static firn_status keep_deletes(struct firn_op *op, struct head *head, const str
 {
     for (uint32_t i = 0; i < manifest->count; i++) {
         const struct firn_manifest_entry *entry = &manifest->entries[i];
-        count_file(head, &entry->file);
+        firn_live_totals_add(&head->totals, &entry->file);
         FIRN_TRY(check_listed_once(op, head, &entry->file));
         if (entry->file.content != FIRN_CONTENT_DATA)
             FIRN_PUSH(op->arena, &head->deletes, entry);
@@ -174,6 +162,7 @@ static void report_dangling(const struct head *head)
         const struct firn_data_file *file = &head->deletes.items[i]->file;
         if (head->is_used[i])
             continue;
+        head->result->dangling_deletes++;
         firn_findings_add(&head->verify->found, FIRN_SEVERITY_WARNING, "delete-dangling", file->path,
                           "the %s file applies to no data file of %.*s, and every reader opens it",
                           firn_data_file_is_deletion_vector(file) ? "deletion vector" : kinds[file->content],
@@ -188,7 +177,7 @@ static firn_status visit_data(struct firn_op *op, void *context, const struct fi
     struct head *head = context;
     for (uint32_t i = 0; i < manifest->count; i++) {
         const struct firn_data_file *file = &manifest->entries[i].file;
-        count_file(head, file);
+        firn_live_totals_add(&head->totals, file);
         FIRN_TRY(check_listed_once(op, head, file));
         FIRN_TRY(note_row_ids(op, head, file));
     }
@@ -207,26 +196,28 @@ static firn_status read_head(struct firn_op *op, struct head *head)
                                         visit_data, head));
     report_dangling(head);
     check_row_ids(head);
-    check_total(head, "total-files-size", head->bytes, head->content_bytes);
-    check_total(head, "total-position-deletes", head->position_deletes, head->position_deletes);
-    check_total(head, "total-equality-deletes", head->equality_deletes, head->equality_deletes);
+    check_totals(head);
     return FIRN_OK;
 }
 
+/* What cannot be read of it was told before; this says what was not looked at therefore. */
+static const struct firn_verify_codes unchecked = { "head-unchecked", "head-unchecked", FIRN_SEVERITY_NOTICE };
+
 static firn_status check_head(struct firn_op *op, struct firn_verify *verify, const struct firn_ref *ref)
 {
+    const struct firn_snapshot *snapshot = firn_metadata_snapshot(verify->metadata, ref->snapshot_id);
     struct head head = {
         .verify = verify,
-        .snapshot = firn_metadata_snapshot(verify->metadata, ref->snapshot_id),
+        .snapshot = snapshot,
+        .result = &verify->snapshots[snapshot - verify->metadata->snapshots],
         .name =
             firn_text_format(op->arena, "%s '%.*s'", ref->type == FIRN_REF_TAG ? "tag" : "branch", FIRN_FMT(ref->name)),
     };
     firn_status status = read_head(op, &head);
     firn_key_set_done(&head.paths);
     firn_buffer_done(&head.row_ids);
-    if (status == FIRN_CANCELLED || status == FIRN_LIMIT || status == FIRN_UNAVAILABLE)
-        return status;
-    return FIRN_OK;
+    status = firn_context(op, status, "%.*s was not checked as a whole", FIRN_FMT(head.name));
+    return firn_verify_failed(op, status, &unchecked, snapshot->manifest_list, &verify->found);
 }
 
 /* Whether an earlier branch or tag points to the same snapshot. */

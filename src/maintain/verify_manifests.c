@@ -198,8 +198,8 @@ static firn_status look_at_manifest(struct firn_op *op, struct firn_verify *veri
     if (status == FIRN_OK)
         status = firn_manifest_look(op, verify->store, verify->metadata, &manifest->row,
                                     (struct firn_manifest_read_options){ 0 }, visit, &looking);
-    bool is_broken = status != FIRN_OK;
-    *result = is_broken ? verify : NULL;
+    *result = status != FIRN_OK ? verify : NULL; /* broken or not */
+    firn_progress_group(op, verify->options->progress);
     return firn_verify_failed(op, status, &codes, manifest->row.path, found);
 }
 
@@ -215,5 +215,10 @@ static firn_status take_manifest(struct firn_op *op, struct firn_verify *verify,
 firn_status firn_verify_manifests(struct firn_op *op, struct firn_verify *verify)
 {
     static const struct firn_verify_work work = { look_at_manifest, take_manifest };
+    struct firn_progress *progress = verify->options->progress;
+    if (progress) {
+        progress->group_noun = "manifests";
+        atomic_store(&progress->groups_total, verify->manifests.count);
+    }
     return firn_verify_each(op, verify, verify->manifests.count, &work);
 }

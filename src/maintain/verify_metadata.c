@@ -88,13 +88,14 @@ static void check_summary_total(struct firn_op *op, struct firn_verify *verify, 
                           FIRN_FMT(id), total->key, after, before, added_key, added, removed_key, removed, sum);
 }
 
-/* Totals go on from the parent's, and begin at 0 where there never was one. */
+/* Totals go on from the parent's, and begin at 0 where there never was one; those that were counted go on from none. */
 static void check_summary(struct firn_op *op, struct firn_verify *verify, const struct firn_snapshot *snapshot)
 {
     const struct firn_snapshot *parent = firn_metadata_snapshot(verify->metadata, snapshot->parent_id);
-    if (!snapshot->summary || (!parent && snapshot->parent_id != FIRN_NO_SNAPSHOT))
+    if (!snapshot->summary || (!parent && snapshot->parent_id != FIRN_NO_SNAPSHOT) ||
+        json_object_get(snapshot->summary, FIRN_SUMMARY_RECOUNTED))
         return;
-    for (size_t i = 0; i < FIRN_SUMMARY_TOTAL_COUNT; i++)
+    for (size_t i = 0; i < FIRN_TOTAL_COUNT; i++)
         check_summary_total(op, verify, snapshot, parent, &firn_summary_totals[i]);
 }
 
@@ -134,11 +135,24 @@ static firn_status look_at_log_entry(struct firn_op *op, struct firn_verify *ver
     return firn_verify_failed(op, firn_store_stat(op, verify->store, path, &info), &codes, path, found);
 }
 
+/* A hint that cannot be read is no finding of its own: nothing that can be read depends on it. */
+static void check_hint(struct firn_op *op, struct firn_verify *verify)
+{
+    struct firn_catalog *catalog = verify->table->catalog;
+    struct firn_text wrong;
+    if (!catalog || !catalog->kind->check_hint ||
+        catalog->kind->check_hint(op, catalog, verify->table->identifier, false, &wrong) != FIRN_OK || wrong.len == 0)
+        return;
+    firn_findings_add(&verify->found, FIRN_SEVERITY_WARNING, "version-hint", verify->metadata->location,
+                      "metadata/version-hint.text: %.*s", FIRN_FMT(wrong));
+}
+
 firn_status firn_verify_metadata(struct firn_op *op, struct firn_verify *verify)
 {
     static const struct firn_verify_work statistics = { look_at_statistics, NULL };
     static const struct firn_verify_work log_entries = { look_at_log_entry, NULL };
     const struct firn_metadata *metadata = verify->metadata;
+    check_hint(op, verify);
     check_last_ids(verify);
     for (uint32_t i = 0; i < metadata->snapshot_count; i++) {
         check_snapshot_numbers(op, verify, &metadata->snapshots[i]);

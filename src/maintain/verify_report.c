@@ -38,7 +38,23 @@ static json_t *snapshots_json(const struct firn_verify_report *report)
     return snapshots;
 }
 
-json_t *firn_verify_json(struct firn_op *op, struct firn_text name, const struct firn_verify_report *report)
+static json_t *repairs_json(const struct firn_repairs *repairs)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < repairs->count; i++) {
+        const struct firn_repair *repair = &repairs->items[i];
+        json_t *json = json_object();
+        firn_json_set_text(json, "code", firn_text_of(repair->code));
+        firn_json_set_text(json, "text", repair->text);
+        firn_json_set_bool(json, "done", repair->done);
+        firn_json_set(json, "failure", text_or_null(repair->failure));
+        json_array_append_new(array, json);
+    }
+    return array;
+}
+
+json_t *firn_verify_json(struct firn_op *op, struct firn_text name, const struct firn_verify_report *report,
+                         const struct firn_repairs *repairs)
 {
     json_t *json = firn_json_own(op->arena, json_object());
     firn_json_set_text(json, "table", name);
@@ -55,5 +71,7 @@ json_t *firn_verify_json(struct firn_op *op, struct firn_text name, const struct
     firn_json_set_i64(json, "checked_files", (int64_t)report->checked_count);
     firn_json_set_i64(json, "checked_bytes", (int64_t)report->checked_bytes);
     firn_json_set_i64(json, "elapsed_ms", report->elapsed_ms);
+    if (repairs)
+        firn_json_set(json, "repairs", repairs_json(repairs));
     return json;
 }
