@@ -103,9 +103,8 @@ struct firn_journal;
 
 /* Begins the journal of a run, watches `op` until the end, and takes the runs that are over (2). Clears up after these
  * at once, but for those with finished groups, which may be used first: what they meant to delete and did not commit is
- * judged before this run commits anything. `out` is NULL where neither the caller
- * needs a journal nor another run left one, and for a table that is read-only or keeps its files for others
- * (gc.enabled=false). */
+ * judged before this run commits anything. `out` is NULL where neither the caller needs a journal nor another run left
+ * one, and for a table that is read-only or keeps its files for others (gc.enabled=false). */
 FIRN_CHECKED firn_status firn_journal_begin(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                             const char *procedure, bool is_needed, struct firn_journal **out);
 /* Announces names before they are needed, in one event: `locations` are of files to be. NULL is fine here and below. */

@@ -3,6 +3,7 @@
 #include "maintain/apply_fixture.h"
 
 #include "firn/journal.h"
+#include "firn/remove_orphan_files.h"
 #include "maintain/branch_plan.h"
 #include "maintain/journal.h"
 #include "maintain/reach.h"
@@ -428,6 +429,35 @@ static void a_running_one_is_left_alone(void **state)
     end(&world);
 }
 
+static const struct firn_orphan_report *find_orphans(struct firn_op *op, struct world *world)
+{
+    struct firn_orphan_plan *plan;
+    CHECK_OK(op, firn_table_refresh(op, &world->table));
+    CHECK_OK(op, firn_remove_orphan_files_plan(op, NULL, &world->table, &(struct firn_remove_orphan_files_args){ 0 },
+                                               &plan));
+    return firn_orphan_plan_report(plan);
+}
+
+/* Whatever the age of its files. */
+static void a_running_one_has_no_orphans(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct machine machine;
+    struct other_run other;
+    use_machine(op, &machine);
+    begin(op, &world, "2");
+    append(op, &world, 1, 1);
+    begin_other(op, &world, &other);
+    machine.later_ms = 10 * DAY_MS;
+    const struct firn_orphan_report *report = find_orphans(op, &world);
+    CHECK(report->live_run_count == 1 && report->orphan_count == 0, " ");
+    machine.process++;
+    report = find_orphans(op, &world);
+    CHECK(report->live_run_count == 0 && report->orphan_count == 1, " ");
+    end(&world);
+}
+
 /* (2) Of two that find a dead run, one clears up after it. */
 static void one_takes_it(void **state)
 {
@@ -671,6 +701,7 @@ int main(void)
         TEST(groups_whose_files_are_gone_are_done_again),
         TEST(clearing_without_a_rewrite),
         TEST(a_running_one_is_left_alone),
+        TEST(a_running_one_has_no_orphans),
         TEST(one_takes_it),
         TEST(a_lost_run_cannot_commit),
         TEST(a_late_swap_finds_its_files),
