@@ -5,6 +5,11 @@
 #include "rewrite/output_schema.h"
 #include "table/delete_index.h"
 
+struct firn_hash128 firn_row_count_key(struct firn_text location)
+{
+    return firn_hash128(firn_bytes_of_text(firn_delete_path_bare(location)), 0);
+}
+
 /* Columns that every table has without a schema saying so. Iceberg spec, "Reserved Field IDs". */
 static const struct firn_field reserved_fields[] = {
     { FIRN_FIELD_ID_DELETE_FILE_PATH, .name = FIRN_TEXT_INIT("file_path"), .type = { .id = FIRN_TYPE_STRING } },

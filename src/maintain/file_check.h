@@ -35,8 +35,8 @@
 #ifndef FIRN_MAINTAIN_FILE_CHECK_H
 #define FIRN_MAINTAIN_FILE_CHECK_H
 
-#include "base/map.h"
 #include "maintain/finding.h"
+#include "maintain/key_map.h"
 #include "store/store.h"
 #include "table/manifest.h"
 
@@ -45,9 +45,10 @@ struct firn_file_check {
     const struct firn_metadata *metadata;
     const struct firn_manifest_entry *entry; /* with its metrics */
     bool deep;                               /* decode every page and compare values; else footers and magic only */
-    const struct firn_map *row_counts;       /* rows of the live data files, by firn_delete_path_bare of their location;
-                                                NULL: not known */
+    const struct firn_key_map *row_counts;   /* rows of the data files, by firn_row_count_key; NULL: not known */
 };
+/* Of a data file's location, with or without scheme and authority. */
+struct firn_hash128 firn_row_count_key(struct firn_text location);
 
 /* Adds to `found` what is wrong with the file; leaves nothing in op->arena. What is in memory at once: the footer, and
  * one column chunk with one page of it; an Avro file as a whole. CANCELLED, and LIMIT where --memory does not suffice,

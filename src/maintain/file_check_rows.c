@@ -192,9 +192,9 @@ struct deletes_check {
 /* Rows of the data file that a path names; INT64_MAX: not known. */
 static int64_t rows_of(const struct firn_checked *checked, struct firn_text path)
 {
-    const struct firn_map *counts = checked->what->row_counts;
-    const struct firn_map_entry *entry = counts ? firn_map_find_text(counts, firn_delete_path_bare(path)) : NULL;
-    return entry ? (int64_t)entry->value.number : INT64_MAX;
+    const struct firn_key_map *counts = checked->what->row_counts;
+    const int64_t *rows = counts ? firn_key_map_find(counts, firn_row_count_key(path)) : NULL;
+    return rows ? *rows : INT64_MAX;
 }
 
 static firn_status begin_path(struct firn_op *op, struct deletes_check *check, struct firn_text path)

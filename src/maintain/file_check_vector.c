@@ -75,19 +75,18 @@ static firn_status check_footer(struct firn_op *op, struct firn_checked *checked
 
 static void check_positions(struct firn_checked *checked, const struct firn_positions *positions)
 {
-    const struct firn_map *counts = checked->what->row_counts;
+    const struct firn_key_map *counts = checked->what->row_counts;
     struct firn_text data_file = checked->file->referenced_data_file;
     uint64_t count = firn_positions_count(positions);
     if (checked->file->record_count < 0 || count != (uint64_t)checked->file->record_count)
         FIRN_CHECK_ERROR(checked, "row-count", "it holds %" PRIu64 " positions, its entry records %" PRId64, count,
                          checked->file->record_count);
-    const struct firn_map_entry *rows =
-        counts && data_file.data ? firn_map_find_text(counts, firn_delete_path_bare(data_file)) : NULL;
-    uint64_t beyond = rows ? firn_positions_count_range(positions, (int64_t)rows->value.number, INT64_MAX) : 0;
+    const int64_t *rows = counts && data_file.data ? firn_key_map_find(counts, firn_row_count_key(data_file)) : NULL;
+    uint64_t beyond = rows ? firn_positions_count_range(positions, *rows, INT64_MAX) : 0;
     if (beyond > 0)
         FIRN_CHECK_ERROR(checked, "delete-position",
-                         "%" PRIu64 " of its positions are not among the %" PRIu64 " rows of '%.*s'", beyond,
-                         rows->value.number, FIRN_FMT(data_file));
+                         "%" PRIu64 " of its positions are not among the %" PRId64 " rows of '%.*s'", beyond, *rows,
+                         FIRN_FMT(data_file));
 }
 
 firn_status firn_check_deletion_vector(struct firn_op *op, struct firn_checked *checked)

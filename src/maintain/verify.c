@@ -160,8 +160,9 @@ static firn_status run_once(struct firn_op *op, struct firn_pool *pool, struct f
     pthread_mutex_init(&verify.lock, NULL);
     firn_status status = run_parts(op, &verify);
     pthread_mutex_destroy(&verify.lock);
-    firn_key_set_done(&verify.seen);
-    firn_key_set_done(&verify.broken);
+    firn_key_map_done(&verify.seen);
+    firn_key_map_done(&verify.broken);
+    firn_key_map_done(&verify.row_counts);
     FIRN_TRY(status);
     finish_report(&verify.found, out);
     out->snapshots = verify.snapshots;

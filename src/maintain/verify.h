@@ -4,7 +4,7 @@
  * Invariants
  *  (1) Nothing is written.
  *  (2) What is wrong with the table is a finding; a part fails only for a cause outside of it (firn_verify_failed).
- *  (3) Memory is bounded by snapshots, manifests and 16 to 32 bytes a file: what a manifest holds goes when the next is
+ *  (3) Memory is bounded by snapshots, manifests and some 50 bytes a file: what a manifest holds goes when the next is
  *      read, but for the delete files of one head at a time.
  *  (4) Each manifest list and manifest is read once, and each file checked once for each way that it is recorded,
  *      however many snapshots share it; heads, and a broken table, cost one more reading of lists and manifests. */
@@ -15,7 +15,7 @@
 #include "base/pool.h"
 #include "catalog/catalog.h"
 #include "maintain/finding.h"
-#include "maintain/key_set.h"
+#include "maintain/key_map.h"
 #include "table/manifest.h"
 
 #include <pthread.h>
@@ -37,9 +37,11 @@ struct firn_verify {
     struct firn_verify_report *report;
     struct firn_verify_snapshot *snapshots; /* as metadata->snapshots */
     struct firn_map manifests;              /* path to struct firn_verify_manifest */
+    bool has_deletes;                       /* some manifest is of delete files */
     pthread_mutex_t lock;                   /* of what follows */
-    struct firn_key_set seen;               /* files, as recorded */
-    struct firn_key_set broken;             /* firn_verify_path_key of files that cannot be read */
+    struct firn_key_map seen;               /* files, as recorded */
+    struct firn_key_map broken;             /* firn_verify_path_key of files that cannot be read */
+    struct firn_key_map row_counts;         /* of data files, if there are deletes: complete once these are looked at */
 };
 
 /* Work on many things of one kind: `look` runs in parallel, and what it finds and gives is taken over in order. What it

@@ -62,6 +62,15 @@ static bool is_sampled(const struct firn_verify *verify, const struct firn_data_
     return !verify->report->is_sampled || ldexp((double)hash, -64) * 100 < verify->options->sample_percent;
 }
 
+/* For the positions that delete files name; where there are none, nobody asks. */
+static firn_status note_rows(struct firn_op *op, struct firn_verify *verify, const struct firn_data_file *file)
+{
+    bool is_new;
+    if (!verify->has_deletes || file->content != FIRN_CONTENT_DATA)
+        return FIRN_OK;
+    return firn_key_map_add(op, &verify->row_counts, firn_row_count_key(file->path), file->record_count, &is_new);
+}
+
 /* Lists the entries to be checked; with the lock held, as other manifests may name the same files. */
 static firn_status choose(struct firn_op *op, struct firn_verify *verify, const struct firn_manifest *manifest,
                           uint32_t *chosen, size_t *count)
@@ -71,8 +80,10 @@ static firn_status choose(struct firn_op *op, struct firn_verify *verify, const 
         bool is_new;
         if (entry->status == FIRN_ENTRY_DELETED)
             continue;
-        FIRN_TRY(firn_key_set_add(op, &verify->seen, record_key(&entry->file), &is_new));
+        FIRN_TRY(firn_key_map_add(op, &verify->seen, record_key(&entry->file), 0, &is_new));
         verify->report->file_count += is_new;
+        if (is_new)
+            FIRN_TRY(note_rows(op, verify, &entry->file));
         if (is_new && is_sampled(verify, &entry->file))
             chosen[(*count)++] = i;
     }
@@ -96,7 +107,7 @@ static firn_status count_checked(struct firn_op *op, struct firn_verify *verify,
     verify->report->checked_count++;
     verify->report->checked_bytes += (uint64_t)file->file_bytes;
     firn_status status =
-        unreadable ? firn_key_set_add(op, &verify->broken, firn_verify_path_key(file->path), &is_new) : FIRN_OK;
+        unreadable ? firn_key_map_add(op, &verify->broken, firn_verify_path_key(file->path), 0, &is_new) : FIRN_OK;
     pthread_mutex_unlock(&verify->lock);
     firn_progress_tick(op, verify->options->progress, 1, (uint64_t)file->file_bytes);
     return status;
@@ -107,9 +118,12 @@ static firn_status check_file(struct firn_op *op, void *context, size_t index)
     struct checking *checking = context;
     struct firn_verify *verify = checking->verify;
     const struct firn_manifest_entry *entry = &checking->manifest->entries[checking->chosen[index]];
-    struct firn_file_check what = {
-        .store = verify->store, .metadata = verify->metadata, .entry = entry, .deep = verify->options->deep
-    };
+    struct firn_file_check what = { .store = verify->store,
+                                    .metadata = verify->metadata,
+                                    .entry = entry,
+                                    .deep = verify->options->deep,
+                                    .row_counts =
+                                        entry->file.content == FIRN_CONTENT_DATA ? NULL : &verify->row_counts };
     struct firn_arena scratch, *kept = op->arena;
     struct firn_findings found;
     firn_arena_init(&scratch);

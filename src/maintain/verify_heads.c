@@ -23,7 +23,7 @@ struct head {
     bool *is_used; /* one a delete */
     struct firn_delete_index *index;
     bool matches; /* false: the delete files contradict each other, so none can be said to dangle */
-    struct firn_key_set paths;
+    struct firn_key_map paths;
     struct firn_buffer row_ids; /* of struct row_ids */
     struct firn_live_totals totals;
     struct firn_verify_snapshot *result;
@@ -52,7 +52,7 @@ static firn_status check_listed_once(struct firn_op *op, struct head *head, cons
     bool is_new;
     struct firn_hash128 key =
         firn_hash128(firn_bytes_of_text(file->path), (uint64_t)FIRN_MAX(file->content_offset, INT64_C(0)));
-    FIRN_TRY(firn_key_set_add(op, &head->paths, key, &is_new));
+    FIRN_TRY(firn_key_map_add(op, &head->paths, key, 0, &is_new));
     if (!is_new)
         firn_findings_add(&head->verify->found, FIRN_SEVERITY_ERROR, "file-listed-twice", file->path,
                           "%.*s has the file more than once, and with it each row", FIRN_FMT(head->name));
@@ -214,7 +214,7 @@ static firn_status check_head(struct firn_op *op, struct firn_verify *verify, co
             firn_text_format(op->arena, "%s '%.*s'", ref->type == FIRN_REF_TAG ? "tag" : "branch", FIRN_FMT(ref->name)),
     };
     firn_status status = read_head(op, &head);
-    firn_key_set_done(&head.paths);
+    firn_key_map_done(&head.paths);
     firn_buffer_done(&head.row_ids);
     status = firn_context(op, status, "%.*s was not checked as a whole", FIRN_FMT(head.name));
     return firn_verify_failed(op, status, &unchecked, snapshot->manifest_list, &verify->found);

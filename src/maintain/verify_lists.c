@@ -161,6 +161,7 @@ static void meet_manifest(struct firn_verify *verify, const struct firn_manifest
     struct firn_verify_manifest *manifest = FIRN_NEW(arena, struct firn_verify_manifest);
     manifest->row = copy_row(arena, row);
     manifest->named_by = list;
+    verify->has_deletes = verify->has_deletes || row->is_deletes;
     firn_map_put_text(&verify->manifests, manifest->row.path)->value.pointer = manifest;
 }
 

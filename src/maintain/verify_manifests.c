@@ -212,13 +212,30 @@ static firn_status take_manifest(struct firn_op *op, struct firn_verify *verify,
     return FIRN_OK;
 }
 
+/* Those of data files: what delete files say of rows is compared with what is found there. */
+static firn_status look_at_data_manifest(struct firn_op *op, struct firn_verify *verify, size_t index,
+                                         struct firn_findings *found, void **result)
+{
+    const struct firn_verify_manifest *manifest = verify->manifests.entries[index].value.pointer;
+    return manifest->row.is_deletes ? FIRN_OK : look_at_manifest(op, verify, index, found, result);
+}
+
+static firn_status look_at_delete_manifest(struct firn_op *op, struct firn_verify *verify, size_t index,
+                                           struct firn_findings *found, void **result)
+{
+    const struct firn_verify_manifest *manifest = verify->manifests.entries[index].value.pointer;
+    return manifest->row.is_deletes ? look_at_manifest(op, verify, index, found, result) : FIRN_OK;
+}
+
 firn_status firn_verify_manifests(struct firn_op *op, struct firn_verify *verify)
 {
-    static const struct firn_verify_work work = { look_at_manifest, take_manifest };
+    static const struct firn_verify_work data = { look_at_data_manifest, take_manifest };
+    static const struct firn_verify_work deletes = { look_at_delete_manifest, take_manifest };
     struct firn_progress *progress = verify->options->progress;
     if (progress) {
         progress->group_noun = "manifests";
         atomic_store(&progress->groups_total, verify->manifests.count);
     }
-    return firn_verify_each(op, verify, verify->manifests.count, &work);
+    FIRN_TRY(firn_verify_each(op, verify, verify->manifests.count, &data));
+    return verify->has_deletes ? firn_verify_each(op, verify, verify->manifests.count, &deletes) : FIRN_OK;
 }

@@ -16,7 +16,7 @@ static firn_status find_broken_file(struct firn_op *op, struct firn_verify *veri
         return FIRN_OK;
     FIRN_TRY(firn_manifest_paths(op, verify->store, manifest->row.path, &files));
     for (size_t i = 0; i < files.count && !*result; i++)
-        if (firn_key_set_has(&verify->broken, firn_verify_path_key(files.items[i].path)))
+        if (firn_key_map_find(&verify->broken, firn_verify_path_key(files.items[i].path)))
             *result = &files.items[i];
     return FIRN_OK;
 }

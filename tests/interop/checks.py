@@ -40,6 +40,13 @@ def check_files(table, snapshot_id=None):
         check_bounds(schema, file, reader)
 
 
+def check_verified(firn, identifier, *arguments):
+    """firn verify finds nothing broken, for any snapshot; gives its report."""
+    report = firn("--quiet", "--output", "json", "verify", full_name(identifier), *arguments).json
+    assert not report["broken"] and all(snapshot["readable"] for snapshot in report["snapshots"]), report
+    return report
+
+
 def first_byte(row_group):
     column = row_group.column(0)
     offset = column.dictionary_page_offset

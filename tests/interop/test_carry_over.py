@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from checks import check_nothing_left, metadata_of
+from checks import check_nothing_left, check_verified, metadata_of
 from engines import rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from firn import PROGRAM
 from iceberg_files import DATA, live_files
@@ -76,6 +76,7 @@ def test_concurrent_deletes_of_spark_are_carried(lake, firn, spark, duck, namesp
     assert all(found == wanted for found in after.values()), after
     table = lake.load(identifier)
     check_nothing_left(table.location(), table.metadata_location)
+    check_verified(firn, identifier, "--deep")
     summary = metadata_of(table)["snapshots"][-1]["summary"]
     assert summary["operation"] == "replace"
     assert summary["added-position-deletes"] == "20"

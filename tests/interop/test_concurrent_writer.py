@@ -14,7 +14,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import IntegerType, NestedField, StringType
 
-from checks import check_files, check_one_vector_a_file
+from checks import check_files, check_one_vector_a_file, check_verified
 from engines import canonical, rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from file_writers import merged_positions
 from firn import CONFLICT, OK
@@ -138,6 +138,7 @@ def test_a_writer_and_firn_at_once(lake, firn, duck, spark, namespace, kind):
     assert rows_of_duckdb(duck, table.metadata_location) == rows
     assert rows_of_pyiceberg(table) == rows
     check_files(table)
+    check_verified(firn, t.identifier)
 
 
 def check_row_ids(t):

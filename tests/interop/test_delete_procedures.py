@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checks import metadata_of
+from checks import check_verified, metadata_of
 from engines import path_of, rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from iceberg_files import EQUALITY_DELETES, live_files
 from lake import full_name
@@ -56,6 +56,7 @@ def test_counts_and_rows_are_those_of_spark(lake, firn, spark, duck, namespace, 
         assert pq.read_schema(file["path"]).names == ["file_path", "pos"]
         rows = pq.read_table(file["path"]).to_pylist()
         assert rows == sorted(rows, key=lambda row: (row["file_path"], row["pos"])) and len(rows) == file["record_count"]
+    check_verified(firn, ours, "--deep")
     assert run(firn, "rewrite-position-delete-files", ours)["commits"] == 0
     assert run(firn, "rewrite-position-delete-files", ours, "--dry-run")["groups"] == []
     spark.sql(f"DELETE FROM {full_name(ours)} WHERE id = 1")
@@ -76,6 +77,7 @@ def test_files_of_an_upgraded_table_become_vectors(lake, firn, spark, namespace)
     spark.sql(f"DELETE FROM {full_name(ours)} WHERE id < 60")  # Spark merges its vectors with firn's
     spark.sql(f"DELETE FROM {full_name(theirs)} WHERE id < 60")
     assert rows_of_spark(spark, ours) == rows_of_spark(spark, theirs) != before
+    check_verified(firn, ours, "--deep")
 
 
 def add_equality_delete(lake, spark, identifier, partition, ids):
@@ -117,6 +119,7 @@ def test_equality_deletes_are_converted(lake, firn, spark, duck, namespace, vers
         table = lake.load(ours)
         assert rows_of_pyiceberg(table) == before
         assert rows_of_duckdb(duck, table.metadata_location) == before
+    check_verified(firn, ours, "--deep")
     assert run(firn, "convert-equality-deletes", ours)["commits"] == 0
     spark.sql(f"DELETE FROM {full_name(ours)} WHERE id = 9")
     assert len(rows_of_spark(spark, ours)) == len(before) - 1

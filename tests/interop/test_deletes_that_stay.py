@@ -1,7 +1,7 @@
 """A compaction of some files only: what still concerns the others stays, what concerns none any more goes."""
 import pyarrow as pa
 
-from checks import check_no_deletes_apply, check_one_vector_a_file
+from checks import check_no_deletes_apply, check_one_vector_a_file, check_verified
 from engines import canonical, path_of, rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from hand_table import HandTable, rows_of
 from iceberg_files import DATA, EQUALITY_DELETES, POSITION_DELETES, manifests_of, read_avro, snapshot_of
@@ -26,6 +26,7 @@ class Checked:
         if not self.t.live(EQUALITY_DELETES):
             assert rows_of_pyiceberg(table) == self.rows
         check_one_vector_a_file(table)
+        check_verified(self.firn, self.t.identifier, "--deep")
 
     def compact(self, *arguments, options=None):
         """Gives the report, the data files that were written and the delete files that are left."""

@@ -7,6 +7,7 @@ import time
 import pyarrow as pa
 import pytest
 
+from checks import check_verified
 from engines import path_of, rows_of_pyiceberg
 from firn import OK, USAGE
 from iceberg_files import files_below
@@ -92,6 +93,7 @@ def test_references(firn, lake, scene, command):
             assert found in (before, after), f"killed after {place} of {KILLS}"
             firn("--quiet", verb, name, *arguments, status=(OK, USAGE) if found == after else OK)
             assert look() == after
+            check_verified(firn, scene.identifier)
             scene.restore()
     finally:
         scene.restore()

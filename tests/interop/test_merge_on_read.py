@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from checks import check_files, check_no_deletes_apply, check_one_vector_a_file, metadata_of
+from checks import check_files, check_no_deletes_apply, check_one_vector_a_file, check_verified, metadata_of
 from commits import Committer, specs_of
 from engines import canonical, rows_of_duckdb, rows_of_pyiceberg
 from file_writers import Files, merged_positions, partition_of
@@ -428,6 +428,7 @@ def run(sequence):
         if step.startswith("firn"):
             sequence.check_other_engines()
     sequence.check_other_engines()
+    check_verified(sequence.firn, sequence.identifier, "--deep")
 
 
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEQUENCES))

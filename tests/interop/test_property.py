@@ -10,7 +10,8 @@ import random
 import pytest
 
 from checks import (
-    check_files, check_filters_of_pyiceberg, check_filters_of_spark, check_nothing_left, check_summary, right_filters,
+    check_files, check_filters_of_pyiceberg, check_filters_of_spark, check_nothing_left, check_summary, check_verified,
+    right_filters,
 )
 from engines import rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from lake import full_name
@@ -205,3 +206,4 @@ def test_random_tables_survive(lake, firn, duck, spark, namespace, seed):
     check_filters_of_pyiceberg(table, filters)
     check_filters_of_spark(spark, identifier)
     check_nothing_left(table.location(), table.metadata_location)
+    check_verified(firn, identifier, "--deep")

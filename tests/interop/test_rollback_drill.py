@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from checks import check_verified
 from engines import path_of, rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
 from firn import OK, USAGE
 from iceberg_files import files_below, reachable
@@ -62,6 +63,7 @@ class Drill:
         # entries of removed files, which tell what a commit did, may name what expired
         live = {path_of(task.file.file_path) for task in table.scan().plan_files()}
         assert not missing & live
+        check_verified(self.firn, self.identifier)
 
 
 @pytest.fixture(params=[2, 3])

@@ -47,7 +47,7 @@ struct subject {
     struct firn_metadata *metadata;
     struct firn_store *store;
     struct firn_manifest_entry entry;
-    struct firn_map row_counts;
+    struct firn_key_map row_counts;
 };
 
 static void begin(struct firn_op *op, struct subject *subject, int version, const char *schemas)
@@ -56,8 +56,13 @@ static void begin(struct firn_op *op, struct subject *subject, int version, cons
     subject->metadata =
         fixture_metadata(op, &(struct fixture_table){ .version = version, .schemas = schemas, .specs = spec });
     CHECK_OK(op, firn_store_open_memory(op, &subject->store));
-    firn_map_init(&subject->row_counts, op->arena);
     subject->entry = (struct firn_manifest_entry){ .sequence_number = 3, .file_sequence_number = 3 };
+}
+
+static void set_rows(struct subject *subject, struct firn_text path, int64_t rows)
+{
+    bool is_new;
+    CHECK_OK(subject->op, firn_key_map_add(subject->op, &subject->row_counts, firn_row_count_key(path), rows, &is_new));
 }
 
 static void set_partition(struct subject *subject, int32_t p, int32_t month)
@@ -99,6 +104,7 @@ static void make_data(struct firn_op *op, struct subject *subject, int version)
 
 static void end(struct subject *subject)
 {
+    firn_key_map_done(&subject->row_counts);
     firn_store_close(subject->store);
 }
 
@@ -388,8 +394,8 @@ static void make_deletes(struct firn_op *op, struct subject *subject, const char
     subject->entry.file = fixture_file("mem:/t/d.parquet", bytes, vector.row_count);
     subject->entry.file.content = FIRN_CONTENT_POSITION_DELETES;
     set_partition(subject, 3, 624);
-    firn_map_put_text(&subject->row_counts, FIRN_TEXT("/t/a"))->value.number = 100;
-    firn_map_put_text(&subject->row_counts, FIRN_TEXT("/t/b"))->value.number = 3;
+    set_rows(subject, FIRN_TEXT("/t/a"), 100);
+    set_rows(subject, FIRN_TEXT("/t/b"), 3);
 }
 
 static void position_deletes_are_read(void **state)
@@ -460,7 +466,7 @@ static void make_vector(struct firn_op *op, struct subject *subject)
         CHECK_OK(op, firn_positions_add(op, deletes.positions, i * 2 + 1));
     CHECK_OK(op, firn_row_deletes_write(op, &config, &deletes, 1, &files));
     subject->entry.file = files.files[0];
-    firn_map_put_text(&subject->row_counts, FIRN_TEXT("/t/a"))->value.number = 100;
+    set_rows(subject, FIRN_TEXT("/t/a"), 100);
 }
 
 #define VECTOR_DAMAGES(CASE)                                                                                           \
@@ -472,7 +478,8 @@ static void make_vector(struct firn_op *op, struct subject *subject)
     CASE(vector_count, "puffin-blob row-count", file_of(subject)->record_count++)                                      \
     CASE(vector_other, "referenced-data-file", file_of(subject)->referenced_data_file = FIRN_TEXT("mem:/t/c"))         \
     CASE(vector_none, "referenced-data-file", file_of(subject)->referenced_data_file = (struct firn_text){ 0 })        \
-    CASE(vector_rows, "delete-position", subject->row_counts.entries[0].value.number = 99)
+    CASE(vector_rows, "delete-position",                                                                               \
+         (firn_key_map_done(&subject->row_counts), set_rows(subject, FIRN_TEXT("/t/a"), 99)))
 
 #define VECTOR_FUNCTION(name, codes, action) DAMAGE_FUNCTION(name, codes, codes, action)
 VECTOR_DAMAGES(VECTOR_FUNCTION)

@@ -118,6 +118,47 @@ static void sound_tables_have_nothing(void **state)
     }
 }
 
+/* Bounds and partition values of before are read as those of the wider type; a spec may outlive its source column. */
+static void evolved_tables_have_nothing(void **state)
+{
+#define ADD_SCHEMA(fields)                                                                                             \
+    "[{\"action\": \"add-schema\", \"schema\": {\"type\": \"struct\", \"schema-id\": 1, \"fields\": [" fields          \
+    "]}}, {\"action\": \"set-current-schema\", \"schema-id\": -1}]"
+    static const char *const evolutions[] = {
+        ADD_SCHEMA("{\"id\": 1, \"name\": \"id\", \"required\": true, \"type\": \"long\"},"
+                   "{\"id\": 2, \"name\": \"part\", \"required\": true, \"type\": \"long\"}"),
+        ADD_SCHEMA("{\"id\": 1, \"name\": \"id\", \"required\": true, \"type\": \"long\"},"
+                   "{\"id\": 3, \"name\": \"more\", \"required\": false, \"type\": \"string\"}"),
+    };
+    struct firn_op *op = test_op(state);
+    static struct scene scene;
+    for (size_t i = 0; i < FIRN_COUNT_OF(evolutions); i++) {
+        begin_three(op, &scene, 2);
+        commit_update(op, &scene, "%s", evolutions[i]);
+        struct firn_verify_report report = verify_with(op, &scene, (struct firn_verify_options){ .deep = true });
+        check_kinds(op, &report, "");
+        scene_end(op, &scene);
+    }
+}
+
+/* Files from before sequence numbers have 0, and what deletes their rows applies to them. Position deletes that a
+ * vector replaced do not apply any more. */
+static void upgraded_tables(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static struct scene scene;
+    const int64_t ids[] = { 3 };
+    begin_three(op, &scene, 1);
+    for (int version = 2; version <= 3; version++) {
+        commit_update(op, &scene, "[{\"action\": \"upgrade-format-version\", \"format-version\": %d}]", version);
+        delete_ids(op, &scene, ids, 1, FIRN_DELETES_BY_FILE);
+        add_files(op, &scene, 1, 1);
+        struct firn_verify_report report = verify(op, &scene);
+        check_kinds(op, &report, version == 2 ? "" : "warning delete-dangling");
+    }
+    scene_end(op, &scene);
+}
+
 static void an_empty_table_has_nothing(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -392,6 +433,34 @@ static void row_ids_that_overlap(void **state)
     write_list(op, &scene, 2, &list);
     struct firn_verify_report report = verify(op, &scene);
     check_kinds(op, &report, "error row-ids-overlap");
+    scene_end(op, &scene);
+}
+
+/* Positions are compared with the rows that the data file has by its entry. */
+static void deletes_of_rows_that_are_not_there(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static struct scene scene;
+    begin_three(op, &scene, 3);
+    struct firn_scan scan = scan_current(op, &scene.world, scene.world.store);
+    const struct firn_data_file *data = &scan.files[0].entry->file;
+    struct firn_row_deletes rows = { data->path, data->spec_id, data->partition, NULL };
+    struct firn_delete_writer_config config = {
+        .metadata = scene.world.table.metadata,
+        .store = scene.world.store,
+        .operation = firn_uuid_random(op),
+        .granularity = FIRN_DELETES_BY_FILE,
+        .file_bytes_max = 1 << 20,
+    };
+    struct delete_parts parts = { .snapshot_id = scan.snapshot->id };
+    struct firn_delete_files files;
+    CHECK_OK(op, firn_positions_new(op, &rows.positions));
+    CHECK_OK(op, firn_positions_add(op, rows.positions, 9));
+    CHECK_OK(op, firn_positions_add(op, rows.positions, 10));
+    CHECK_OK(op, firn_row_deletes_write(op, &config, &rows, 1, &files));
+    CHECK_OK(op, commit_deletes(op, &scene.world.table, files.files, files.count, &parts));
+    struct firn_verify_report report = verify_with(op, &scene, (struct firn_verify_options){ .deep = true });
+    check_kinds(op, &report, "error delete-position");
     scene_end(op, &scene);
 }
 
@@ -693,6 +762,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(sound_tables_have_nothing),
+        TEST(evolved_tables_have_nothing),
+        TEST(upgraded_tables),
         TEST(an_empty_table_has_nothing),
         TEST(a_missing_data_file),
         TEST(a_truncated_data_file),
@@ -706,6 +777,7 @@ int main(void)
         TEST(a_manifest_listed_twice),
         TEST(a_file_added_twice),
         TEST(row_ids_that_overlap),
+        TEST(deletes_of_rows_that_are_not_there),
         TEST(numbers_that_the_next_commit_builds_on),
         TEST(row_ids_past_the_next_one),
         TEST(another_table_in_the_place),
