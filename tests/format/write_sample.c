@@ -2,9 +2,9 @@
  *
  * Interop tests make the input with another engine, choose options, and compare what engines read of the output.
  * Options: codec, level, version (1 or 2), page_bytes, page_rows, dictionary_bytes (0: none), indices (1: pass
- * dictionary indices on), groups (1: one row group of all), statistics. */
-#include "format/parquet/reader.h"
-#include "format/parquet/writer.h"
+ * dictionary indices on), groups (1: one row group of all), statistics, copy (1: pages of the same codec as they are),
+ * floor (bytes below which pages grow before one is copied). Prints how many pages were copied. */
+#include "support/parquet_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@ struct settings {
     struct firn_chunk_options chunk;
     bool indices;
     bool one_group;
+    bool copy;
 };
 
 static firn_status read_file(struct firn_op *op, const char *path, struct firn_buffer *out)
@@ -41,17 +42,7 @@ static firn_status write_to_file(struct firn_op *op, void *context, struct firn_
     return FIRN_OK;
 }
 
-static firn_status parse_footer(struct firn_op *op, struct firn_bytes file, struct firn_footer **out)
-{
-    uint32_t footer_bytes;
-    if (file.len < FIRN_PARQUET_TAIL_BYTES)
-        return firn_fail(op, FIRN_CORRUPT, "file is %zu bytes", file.len);
-    struct firn_bytes tail = { file.data + file.len - FIRN_PARQUET_TAIL_BYTES, FIRN_PARQUET_TAIL_BYTES };
-    FIRN_TRY(firn_footer_tail_parse(op, tail, file.len, &footer_bytes));
-    return firn_footer_parse(op, (struct firn_bytes){ tail.data - footer_bytes, footer_bytes }, file.len, out);
-}
-
-static firn_status copy_pages(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_chunk_writer *writer)
+static firn_status append_pages(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_chunk_writer *writer)
 {
     struct firn_vector vector;
     bool has_page = true;
@@ -63,20 +54,34 @@ static firn_status copy_pages(struct firn_op *op, struct firn_chunk_reader *read
     return FIRN_OK;
 }
 
-static firn_status copy_chunk(struct firn_op *op, struct firn_bytes file, const struct firn_footer *footer,
-                              uint32_t group, uint32_t leaf, bool indices, struct firn_chunk_writer *writer)
+static firn_status append_chunk(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
+                                struct firn_chunk_reader_options options, struct firn_chunk_writer *writer)
 {
-    uint64_t offset, len;
-    const struct firn_column_chunk *chunk = &footer->row_groups[group].chunks[leaf];
     struct firn_chunk_reader *reader;
-    firn_column_chunk_range(chunk, &offset, &len);
-    FIRN_TRY(firn_chunk_reader_open(op, footer->leaves[leaf], chunk, footer->row_groups[group].row_count,
-                                    (struct firn_bytes){ file.data + offset, len },
-                                    (struct firn_chunk_reader_options){ .crc_check = true, .keep_dictionary = indices },
-                                    &reader));
-    firn_status status = copy_pages(op, reader, writer);
+    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, row_count, bytes, options, &reader));
+    firn_status status = append_pages(op, reader, writer);
     firn_chunk_reader_close(reader);
     return status;
+}
+
+static firn_status copy_chunk(struct firn_op *op, struct firn_bytes file, const struct firn_footer *footer,
+                              uint32_t group, uint32_t leaf, const struct settings *settings,
+                              struct firn_chunk_writer *writer)
+{
+    uint64_t offset, len;
+    uint32_t copied = 0;
+    const struct firn_column_chunk *chunk = &footer->row_groups[group].chunks[leaf];
+    const struct firn_parquet_node *node = footer->leaves[leaf];
+    int64_t row_count = footer->row_groups[group].row_count;
+    struct firn_chunk_reader_options options = { .crc_check = true, .keep_dictionary = settings->indices };
+    firn_column_chunk_range(chunk, &offset, &len);
+    struct firn_bytes bytes = { file.data + offset, len };
+    if (!settings->copy || chunk->codec != settings->chunk.codec)
+        return append_chunk(op, node, chunk, row_count, bytes, options, writer);
+    FIRN_TRY(parquet_chunk_splice(op, node, chunk, row_count, bytes, options, writer, &copied));
+    printf("%.*s: %u pages copied\n", FIRN_FMT(node->path), copied);
+    return FIRN_OK;
 }
 
 /* One column of an output row group: that of the input's row groups [first, end). */
@@ -88,7 +93,7 @@ static firn_status copy_column(struct firn_op *op, struct firn_bytes file, const
     firn_status status = FIRN_OK;
     FIRN_TRY(firn_chunk_writer_open(op, footer->leaves[leaf], &settings->chunk, &writer));
     for (uint32_t group = first; group < end && status == FIRN_OK; group++)
-        status = copy_chunk(op, file, footer, group, leaf, settings->indices, writer);
+        status = copy_chunk(op, file, footer, group, leaf, settings, writer);
     if (status == FIRN_OK)
         status = firn_chunk_writer_finish(op, writer, out);
     firn_chunk_writer_close(writer);
@@ -122,7 +127,7 @@ static firn_status rewrite(struct firn_op *op, const char *in_path, FILE *out_fi
     struct firn_sink sink = { .write = write_to_file, .context = out_file };
     firn_buffer_defer(op->arena, file);
     FIRN_TRY(read_file(op, in_path, file));
-    FIRN_TRY(parse_footer(op, firn_buffer_bytes(file), &footer));
+    FIRN_TRY(parquet_file_footer(op, firn_buffer_bytes(file), &footer));
     FIRN_TRY(firn_parquet_writer_open(op, footer, &sink, &writer));
     uint32_t count = footer->row_group_count, step = settings->one_group ? count : 1;
     firn_status status = FIRN_OK;
@@ -155,6 +160,10 @@ static bool set_option(struct settings *settings, struct firn_text name, struct 
         settings->chunk.statistics = number != 0;
     else if (firn_text_is(name, "indices"))
         settings->indices = number != 0;
+    else if (firn_text_is(name, "copy"))
+        settings->copy = number != 0;
+    else if (firn_text_is(name, "floor"))
+        settings->chunk.splice_floor_bytes = (int32_t)number;
     else if (firn_text_is(name, "groups"))
         settings->one_group = number == 1;
     else

@@ -36,6 +36,34 @@ OPTIONS = {
     "no statistics": ["statistics=0"],
 }
 
+# Pages copied as they lie, mixed with pages made anew where that cannot be: how PyArrow writes the source, and the options.
+SOURCE = {"row_group_size": 1000, "data_page_size": 4000}
+PLAIN = {"use_dictionary": False}
+ENCODED = {
+    "id": "DELTA_BINARY_PACKED",
+    "small": "DELTA_BINARY_PACKED",
+    "large": "DELTA_BINARY_PACKED",
+    "double": "BYTE_STREAM_SPLIT",
+    "tidy": "BYTE_STREAM_SPLIT",
+    "word": "DELTA_BYTE_ARRAY",
+    "text": "DELTA_BYTE_ARRAY",
+    "bytes": "DELTA_LENGTH_BYTE_ARRAY",
+    "flag": "RLE",
+}
+COPY = ["groups=1", "copy=1", "codec=snappy"]
+COPIED = {
+    "copied": ({}, COPY),
+    "copied with indices": ({}, [*COPY, "indices=1", "page_rows=500"]),
+    "copied, small dictionary": ({}, [*COPY, "dictionary_bytes=3000"]),
+    "copied, plain": (PLAIN, COPY),
+    "copied, plain, with a floor": (PLAIN, [*COPY, "floor=5000", "page_rows=700"]),
+    "copied, version 2 among 1": ({"data_page_version": "2.0", "write_page_index": True}, COPY),
+    "copied, encodings": ({**PLAIN, "column_encoding": ENCODED}, COPY),
+    "copied, encodings, version 2": ({**PLAIN, "column_encoding": ENCODED, "data_page_version": "2.0"}, COPY),
+    "copied, uncompressed": ({"compression": "none"}, ["groups=1", "copy=1", "codec=uncompressed"]),
+}
+NAMES = [*OPTIONS, *COPIED]
+
 
 def column(make, kind, null_share=0.1):
     return pyarrow.array([None if RANDOM.random() < null_share else make() for _ in range(ROWS)], kind)
@@ -112,12 +140,14 @@ def comparable(values):
     return [repr(value) for value in values]
 
 
-def rewrite(folder, table, options, name):
+def rewrite(folder, table, options, name, **how):
     source = os.path.join(folder, "source.parquet")
     target = os.path.join(folder, name.replace(" ", "-") + ".parquet")
-    pyarrow.parquet.write_table(table, source, row_group_size=1000, data_page_size=4000)
+    pyarrow.parquet.write_table(table, source, **SOURCE, **how)
     done = subprocess.run([WRITE_SAMPLE, source, target, *options], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    copied = sum(int(line.split()[-3]) for line in done.stdout.splitlines())
+    assert (copied > 0) == ("copy=1" in options), done.stdout
     return target
 
 
@@ -129,7 +159,8 @@ def table():
 @pytest.fixture(scope="module")
 def files(table, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("parquet"))
-    return {name: rewrite(folder, table, options, name) for name, options in OPTIONS.items()}
+    made = {name: rewrite(folder, table, options, name) for name, options in OPTIONS.items()}
+    return made | {name: rewrite(folder, table, options, name, **how) for name, (how, options) in COPIED.items()}
 
 
 def assert_same(table, read):
@@ -138,13 +169,13 @@ def assert_same(table, read):
         assert comparable(expected) == comparable(got), name
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_pyarrow_reads(table, files, name):
     with pyarrow.parquet.ParquetFile(files[name], page_checksum_verification=True) as file:
         assert_same(table, file.read())
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_duckdb_reads(table, files, duck, name):
     read = duck.execute(f"SELECT * FROM read_parquet('{files[name]}') ORDER BY id").to_arrow_table()
     for column_name in table.column_names:
@@ -165,7 +196,7 @@ def test_rare_types(tmp_path, options):
             assert file.metadata.row_group(0).column(index).statistics.has_min_max
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIONS if name != "no statistics"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "no statistics"])
 def test_statistics_are_true(table, files, name):
     with pyarrow.parquet.ParquetFile(files[name]) as file:
         start = 0
@@ -239,7 +270,8 @@ PREDICATES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["default", "small pages, version 2", "dictionary left on the way"])
+@pytest.mark.parametrize("name", ["default", "small pages, version 2", "dictionary left on the way",
+                                  "copied", "copied, version 2 among 1"])
 def test_spark_reads_and_prunes(table, files, spark, name):
     frame = spark.read.parquet("file://" + files[name])
     rows = frame.select("id", "word", "text", "large", "cents", "list", "struct").orderBy("id").collect()
