@@ -1,0 +1,213 @@
+/* Pages copied as they lie while groups are rewritten: which ones, why not the others, and that rows stay the same.
+ * That any table, deletes and plan come out right under every layout is tested in test_deleted_rows.c. */
+#include "table_fixture.h"
+
+#define V2                                                                                                             \
+    {                                                                                                                  \
+        .version = 2, .schemas = NESTED                                                                                \
+    }
+
+enum { PAGE_ROWS = 500, FILE_PAGES = NOISE_ROWS / PAGE_ROWS };
+
+static const struct firn_layout_policy fastest = { .layout = FIRN_LAYOUT_FASTEST };
+
+static struct firn_layout_policy forced(enum firn_rung rung)
+{
+    return (struct firn_layout_policy){ .is_forced = true, .forced = rung };
+}
+
+/* Pages of PAGE_ROWS rows. */
+static struct firn_chunk_options page_options(bool dictionary)
+{
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.page_rows_max = PAGE_ROWS;
+    options.dictionary = dictionary;
+    return options;
+}
+
+static void add_paged_file(struct table_test *test, struct firn_chunk_options options)
+{
+    static const int rows[] = { NOISE_ROWS };
+    add_file(test, rows, 1, options);
+}
+
+static struct firn_rewrite_result rewrite(struct table_test *test, struct fixture_table table,
+                                          struct firn_layout_policy layout)
+{
+    struct firn_rewrite_result result;
+    struct fixture_run run = run_of(test, &table);
+    run.layout = layout;
+    run.counts_only = true;
+    CHECK_OK(test->op, fixture_execute(test->op, &run, &result));
+    check_result(test, &result, 0);
+    return result;
+}
+
+static void check_pages(const char *what, const struct firn_rung_count *count, int64_t pages)
+{
+    CHECK(count->pages == pages && (count->bytes > 0) == (pages > 0),
+          "%" PRId64 " pages, %" PRId64 " bytes %s, not %" PRId64, count->pages, count->bytes, what, pages);
+}
+
+static void check_rungs(const struct firn_rewrite_result *result, const int64_t expected[FIRN_RUNG_COUNT])
+{
+    for (int i = 0; i < FIRN_RUNG_COUNT; i++)
+        check_pages(firn_rung_name((enum firn_rung)i), &result->rungs.rungs[i], expected[i]);
+}
+
+/* Every page of every other column than the keys, too, since the deletes are by position. */
+static void pages_without_a_deleted_row_need_no_decoding(void **state)
+{
+    for (int v2 = 0; v2 < 2; v2++) {
+        struct table_test test;
+        struct firn_chunk_options options = page_options(false);
+        begin(&test, test_op(state), NESTED);
+        options.page_v2 = v2;
+        add_paged_file(&test, options);
+        delete_rows(&test, 10, 3);                        /* page 0 */
+        delete_rows(&test, 5 * PAGE_ROWS + 100, 1);       /* page 5 */
+        delete_rows(&test, 6 * PAGE_ROWS, 2 * PAGE_ROWS); /* pages 6 and 7 */
+        delete_by_positions(&test);
+        struct firn_rewrite_result result = rewrite(&test, (struct fixture_table)V2, fastest);
+        check_rungs(&result, (int64_t[]){ 0, 4 * LEAVES_MAX, 0, 2 * LEAVES_MAX });
+        check_pages("with deleted rows", &result.rungs.reasons[FIRN_REASON_DELETED_ROWS], 2 * LEAVES_MAX);
+        check_pages("passed over", &result.rungs.passed_over, 2 * LEAVES_MAX);
+        check_pages("decoded for facts", &result.rungs.decoded_for_facts, 0);
+        firn_store_close(test.store);
+    }
+}
+
+static void a_chunk_that_opens_the_row_group_is_kept(void **state)
+{
+    struct table_test test;
+    begin(&test, test_op(state), NESTED);
+    add_paged_file(&test, page_options(false));
+    add_paged_file(&test, page_options(false));
+    delete_rows(&test, NOISE_ROWS + 1, 1);
+    delete_by_positions(&test);
+    struct firn_rewrite_result result = rewrite(&test, (struct fixture_table)V2, fastest);
+    CHECK(result.rungs.rungs[FIRN_RUNG_KEEP].pages >= FILE_PAGES, "%" PRId64 " pages kept",
+          result.rungs.rungs[FIRN_RUNG_KEEP].pages);
+    firn_store_close(test.store);
+}
+
+/* Data pages of the output but the last of each chunk: rows and uncompressed bytes. */
+static void check_no_tiny_page(struct table_test *test, const struct firn_rewrite_result *result)
+{
+    struct firn_op *op = test->op;
+    struct firn_buffer file = { 0 };
+    CHECK_OK(op, firn_store_read(op, test->store, result->files[0].path, UINT64_MAX, &file));
+    struct firn_footer *footer = fixture_footer(op, &file);
+    for (uint32_t leaf = 0; leaf < footer->leaf_count; leaf++) {
+        const struct firn_column_chunk *chunk = &footer->row_groups[0].chunks[leaf];
+        struct firn_offset_index index;
+        CHECK_OK(op, firn_offset_index_parse(op,
+                                             (struct firn_bytes){ file.data + chunk->offset_index_offset,
+                                                                  (size_t)chunk->offset_index_bytes },
+                                             &index));
+        for (uint32_t i = 0; i + 1 < index.page_count; i++) {
+            struct firn_cursor in = firn_cursor_of(
+                (struct firn_bytes){ file.data + index.pages[i].offset, (size_t)index.pages[i].compressed_bytes });
+            struct firn_page page;
+            CHECK_OK(op, firn_page_next(op, &in, true, &page));
+            int64_t rows = index.pages[i + 1].first_row_index - index.pages[i].first_row_index;
+            CHECK(rows >= 5000 || page.header.uncompressed_bytes >= 32 << 10,
+                  "page %u of leaf %u: %" PRId64 " rows, %d bytes", i, leaf, rows, page.header.uncompressed_bytes);
+        }
+    }
+    firn_buffer_done(&file);
+}
+
+static void tiny_pages_are_joined(void **state)
+{
+    struct table_test test;
+    begin(&test, test_op(state), NESTED);
+    for (int i = 0; i < FILES_MAX; i++)
+        add_paged_file(&test, page_options(i % 2));
+    delete_rows(&test, 0, 0);
+    delete_by_positions(&test);
+    struct firn_rewrite_result result =
+        rewrite(&test, (struct fixture_table)V2, (struct firn_layout_policy){ .layout = FIRN_LAYOUT_BALANCED });
+    CHECK(result.rungs.reasons[FIRN_REASON_TINY_PAGE].pages > 0, "tiny pages");
+    check_no_tiny_page(&test, &result);
+    firn_store_close(test.store);
+}
+
+/* One file of another kind: why its pages cannot be copied. */
+static void every_refusal_has_its_reason(void **state)
+{
+    static const struct {
+        enum firn_rung_reason reason;
+        const char *properties;
+        bool is_forced, in_buckets, snappy;
+        enum firn_rung forced;
+    } cases[] = {
+        { FIRN_REASON_OTHER_CODEC, .snappy = true },
+        { FIRN_REASON_OTHER_CODEC, "\"write.parquet.compression-codec\":\"gzip\"" },
+        { FIRN_REASON_FORCED, .is_forced = true, .forced = FIRN_RUNG_REMAP },
+        { FIRN_REASON_FORCED, .is_forced = true, .forced = FIRN_RUNG_TRANSCODE },
+        { FIRN_REASON_SEVERAL_OUTPUTS, .in_buckets = true },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct table_test test;
+        struct firn_rewrite_result result;
+        struct firn_chunk_options options = page_options(false);
+        begin(&test, test_op(state), NESTED);
+        options.codec = cases[i].snappy ? FIRN_CODEC_SNAPPY : FIRN_CODEC_ZSTD;
+        add_paged_file(&test, options);
+        delete_by_positions(&test);
+        struct fixture_run run =
+            run_of(&test, &(struct fixture_table){
+                              .version = 2, .schemas = NESTED, .specs = BUCKETS, .properties = cases[i].properties });
+        run.layout = cases[i].is_forced ? forced(cases[i].forced) : fastest;
+        run.output_spec_id = cases[i].in_buckets;
+        CHECK_OK(test.op, fixture_execute(test.op, &run, &result));
+        check_result(&test, &result, i);
+        check_pages(firn_rung_reason_name(cases[i].reason), &result.rungs.reasons[cases[i].reason],
+                    FILE_PAGES * LEAVES_MAX);
+        firn_store_close(test.store);
+    }
+}
+
+/* What a rewrite wrote is rewritten again: row ids are stored then, and copied. */
+static void lineage_is_copied_with_the_pages(void **state)
+{
+    struct table_test test;
+    const struct fixture_table table = { .version = 3, .schemas = NESTED };
+    begin(&test, test_op(state), NESTED);
+    add_paged_file(&test, page_options(false));
+    add_paged_file(&test, page_options(true));
+    test.files[0].first_row_id = 100;
+    test.files[1].first_row_id = 50000;
+    delete_rows(&test, 700, 2);
+    delete_by_vectors(&test);
+    struct firn_rewrite_result first = rewrite(&test, table, forced(FIRN_RUNG_SPLICE)), second;
+    struct fixture_run run = run_of(&test, &table);
+    const int64_t sequence_numbers[] = { 8 };
+    first.files[0].first_row_id = 900000;
+    run.files = first.files;
+    run.file_count = first.file_count;
+    run.sequence_numbers = sequence_numbers;
+    run.deletes = NULL;
+    run.layout = fastest;
+    CHECK_OK(test.op, fixture_execute(test.op, &run, &second));
+    int64_t all = second.rungs.rungs[FIRN_RUNG_KEEP].pages + second.rungs.rungs[FIRN_RUNG_SPLICE].pages;
+    CHECK(all > 0 && second.rungs.rungs[FIRN_RUNG_TRANSCODE].pages + second.rungs.rungs[FIRN_RUNG_REMAP].pages == 0,
+          "%" PRId64 " pages copied", all);
+    struct places *places = FIRN_NEW(test.op->arena, struct places);
+    int64_t rows = check_file(&test, &second, 0, places, 0);
+    assert_int_equal(rows, 2 * NOISE_ROWS - 2);
+    firn_store_close(test.store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(pages_without_a_deleted_row_need_no_decoding),
+        TEST(a_chunk_that_opens_the_row_group_is_kept),
+        TEST(tiny_pages_are_joined),
+        TEST(every_refusal_has_its_reason),
+        TEST(lineage_is_copied_with_the_pages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
