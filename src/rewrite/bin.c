@@ -32,6 +32,8 @@ struct pass {
     uint32_t *job_order;             /* leaves, the dearest first */
 
     double input_done, output_done; /* bytes so far, for the ratio */
+    double sampled_at;              /* input_done when columns were sampled last; below 0: never */
+    bool samples;                   /* in this step */
     double memory_ratio;            /* growth of the encoders' buffers by input, the largest of any step */
 
     int64_t step_rows;
@@ -190,16 +192,52 @@ static int64_t plan_step(const struct pass *pass)
     return FIRN_MIN(rows, rows_within(&pass->window, FIRN_MIN(bytes, memory_room(pass))));
 }
 
+/* A row group's worth of the input to come. */
+struct row_group_share {
+    double rows, bytes;
+};
+
+static struct row_group_share row_group_share(const struct pass *pass)
+{
+    double rows = (double)firn_window_rows(&pass->window);
+    double bytes = FIRN_MAX(input_bytes_of(&pass->window, (int64_t)rows), 1);
+    double share = FIRN_MIN((double)pass->run->row_group_bytes, input_left(pass)) / bytes;
+    return (struct row_group_share){ rows * share, bytes * share };
+}
+
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
 {
     struct pass *pass = context;
-    return firn_feed_run(op, &pass->feeds[pass->job_order[index]], &pass->window, pass->step_rows);
+    struct firn_feed *feed = &pass->feeds[pass->job_order[index]];
+    if (pass->samples) {
+        struct row_group_share share = row_group_share(pass);
+        FIRN_TRY(firn_feed_sample(op, feed, &pass->window, share.rows, share.bytes));
+    }
+    return firn_feed_run(op, feed, &pass->window, pass->step_rows);
+}
+
+/* Fewer rows, if the last of them begin a slice that is small against a row group: then no page is cut. */
+static int64_t end_at_slice(const struct pass *pass, int64_t rows)
+{
+    double most = (double)FIRN_MIN(pass->run->row_group_bytes, pass->run->group->file_bytes_max) /
+                  (2 * TOLERANCE_DIVISOR) / FIRN_MAX(encoded_ratio(pass), 1e-3);
+    const struct firn_window *window = &pass->window;
+    int64_t before = 0, left = window->slices.items[window->head].row_count - window->head_row;
+    size_t i = window->head;
+    for (; before + left < rows; left = window->slices.items[++i].row_count)
+        before += left;
+    bool cuts = before + left > rows;
+    bool is_small = slice_row_bytes(&window->slices.items[i]) * (double)(rows - before) <= most;
+    return cuts && is_small && before > 0 ? before : rows;
 }
 
 static firn_status run_step(struct firn_op *op, struct pass *pass)
 {
     uint32_t leaf_count = pass->run->schema.leaf_count;
-    pass->step_rows = plan_step(pass);
+    pass->step_rows = end_at_slice(pass, plan_step(pass));
+    pass->samples = pass->sampled_at < 0 || pass->input_done - pass->sampled_at >= (double)pass->run->row_group_bytes;
+    if (pass->samples)
+        pass->sampled_at = pass->input_done;
     for (uint32_t i = 0; i < pass->output_count; i++)
         FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
     FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
@@ -361,6 +399,7 @@ static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, ui
             .route = route,
             .first_partition = first,
             .output_count = FIRN_MIN(at_once, route->partition_count - first),
+            .sampled_at = -1,
         };
         pass_init(op, &pass, files, index, counted);
         firn_status status = run_steps(op, &pass);

@@ -398,6 +398,16 @@ firn_status firn_column_pull(struct firn_op *op, struct firn_column *column, str
     return pull_all(op, &pull, window, rows);
 }
 
+firn_status firn_column_open(struct firn_op *op, struct firn_column *column, struct firn_window *window)
+{
+    const struct firn_row_slice *slice = &window->slices.items[column->slice];
+    const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, column->leaf->node->leaf_index);
+    struct pull pull = { .column = column, .slice = slice, .plan = plan };
+    if (!plan->levels)
+        return FIRN_OK;
+    return firn_context(op, reach_row(op, &pull, window), "data file %.*s", FIRN_FMT(firn_row_slice_path(slice)));
+}
+
 void firn_column_suspend(struct firn_column *column)
 {
     close_chunk(column);

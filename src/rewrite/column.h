@@ -61,6 +61,8 @@ struct firn_column_receiver {
 /* Passes on the next `rows` rows; the window must hold them. */
 FIRN_CHECKED firn_status firn_column_pull(struct firn_op *op, struct firn_column *column, struct firn_window *window,
                                           int64_t rows, const struct firn_column_receiver *receiver);
+/* Opens the chunk that the next row lies in, as the next pull would. Does nothing for a column that reads none. */
+FIRN_CHECKED firn_status firn_column_open(struct firn_op *op, struct firn_column *column, struct firn_window *window);
 /* Gives up the chunk being read; the next pull opens it again and decodes its way to the place. For row groups that are
  * larger than what all columns together may hold. */
 void firn_column_suspend(struct firn_column *column);

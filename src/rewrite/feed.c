@@ -2,6 +2,8 @@
  * share a fate, else picked rows. */
 #include "rewrite/feed.h"
 
+#include "rewrite/estimate.h"
+
 void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
                     const struct firn_selection *selection)
 {
@@ -27,9 +29,12 @@ static firn_status give_rows(struct firn_op *op, struct firn_feed *feed, uint32_
                              const struct firn_vector *vector)
 {
     const struct firn_selection *selection = feed->selection;
+    uint32_t leaf = feed->column.leaf->node->leaf_index;
     if (list == selection->output_count)
         return firn_fingerprinter_add(op, &feed->left_out, vector);
-    return firn_output_append(op, &selection->outputs[list], feed->column.leaf->node->leaf_index, vector);
+    if (vector->indices && feed->column.slots_left > 0 && firn_splicer_may_copy(&feed->splicer))
+        FIRN_TRY(firn_output_adopt(op, &selection->outputs[list], leaf, vector->dictionary));
+    return firn_output_append(op, &selection->outputs[list], leaf, vector);
 }
 
 /* Picks the rows of one list. `*begun`: the vector was looked at. */
@@ -57,10 +62,11 @@ static firn_status take(struct firn_op *op, void *context, const struct firn_col
     struct firn_feed *feed = context;
     const struct firn_selection *selection = feed->selection;
     bool begun = false;
+    (void)column;
     if (selection->with_left_out)
         FIRN_TRY(firn_fingerprinter_add(op, &feed->read, vector));
     if (selection->whole)
-        return firn_output_append(op, &selection->outputs[0], column->leaf->node->leaf_index, vector);
+        return give_rows(op, feed, 0, vector);
     for (uint32_t i = 0; i < selection->output_count + selection->with_left_out; i++)
         FIRN_TRY(pick_rows(op, feed, i, vector, row, &begun));
     return FIRN_OK;
@@ -160,6 +166,18 @@ static firn_status consider(struct firn_op *op, void *context, const struct firn
 }
 
 /* Steps. */
+
+firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct firn_window *window, double rows,
+                             double bytes)
+{
+    struct firn_estimate estimate;
+    if (!firn_splicer_weighs(&feed->splicer))
+        return FIRN_OK;
+    FIRN_TRY(firn_column_open(op, &feed->column, window));
+    FIRN_TRY(firn_estimate_column(op, &feed->column, window, rows, &estimate));
+    firn_splicer_weigh(&feed->splicer, &estimate, bytes);
+    return FIRN_OK;
+}
 
 /* Whether all columns may keep what they hold of the slice that the step ends in. */
 static bool slice_fits(const struct firn_window *window, const struct firn_column *column)

@@ -20,6 +20,10 @@ struct firn_feed {
 
 void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
                     const struct firn_selection *selection);
+/* Decides by samples whether pages of the rows to come are copied. `rows` is how many a row group takes, `bytes` what
+ * these have as files, all columns together. */
+FIRN_CHECKED firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
+                                          double rows, double bytes);
 /* Takes the column through the step's rows, which the window holds. Columns are independent of each other. */
 FIRN_CHECKED firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
                                        int64_t rows);

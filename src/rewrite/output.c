@@ -38,6 +38,12 @@ firn_status firn_output_append(struct firn_op *op, struct firn_output *output, u
     return firn_chunk_writer_append(op, output->writers[leaf_index], vector);
 }
 
+firn_status firn_output_adopt(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                              const struct firn_dictionary *dictionary)
+{
+    return firn_chunk_writer_adopt(op, output->writers[leaf_index], dictionary);
+}
+
 firn_status firn_output_splice(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                const struct firn_page *page, const struct firn_page_facts *facts,
                                const struct firn_dictionary *dictionary, bool *taken)

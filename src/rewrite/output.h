@@ -44,6 +44,9 @@ FIRN_CHECKED firn_status firn_output_begin(struct firn_op *op, struct firn_outpu
 /* Appends to one leaf of the row group in progress. Leaves may be worked at once by several threads. */
 FIRN_CHECKED firn_status firn_output_append(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                             const struct firn_vector *vector);
+/* Before anything is appended: the dictionary of pages that are to be spliced after it, as firn_chunk_writer_adopt. */
+FIRN_CHECKED firn_status firn_output_adopt(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                                           const struct firn_dictionary *dictionary);
 /* Appends a page of an input to one leaf as it lies; firn_chunk_writer_splice says when it is not taken. */
 FIRN_CHECKED firn_status firn_output_splice(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                             const struct firn_page *page, const struct firn_page_facts *facts,

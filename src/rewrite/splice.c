@@ -9,6 +9,12 @@
 #define FLOOR_DIVISOR  4 /* of what a page may have: where that is little, so is the floor */
 #define CEILING_FACTOR 8
 
+/* Encoding anew must save these parts of the column and of its row group to be worth its time. */
+#define COLUMN_SAVING    0.10
+#define ROW_GROUP_SAVING 0.01
+/* Where size is all that counts: less than this is within what samples are wrong by. */
+#define LEAST_SAVING 0.01
+
 const char *const firn_layout_names[FIRN_LAYOUT_COUNT + 1] = { "balanced", "fastest", "smallest", NULL };
 
 static bool takes_all(const struct firn_layout_policy *policy)
@@ -34,8 +40,8 @@ static bool is_same_nesting(const struct firn_leaf_plan *plan, const struct firn
            in->def_max == leaf->def_max;
 }
 
-static enum firn_rung_reason chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
-                                           const struct firn_column_chunk *chunk)
+enum firn_rung_reason firn_splicer_chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                                 const struct firn_column_chunk *chunk)
 {
     if (splicer->policy.is_forced && splicer->policy.forced >= FIRN_RUNG_REMAP)
         return FIRN_REASON_FORCED;
@@ -51,9 +57,26 @@ static enum firn_rung_reason chunk_refusal(const struct firn_splicer *splicer, c
 void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
                         const struct firn_column_chunk *chunk)
 {
-    splicer->refusal = chunk_refusal(splicer, plan, chunk);
+    splicer->refusal = firn_splicer_chunk_refusal(splicer, plan, chunk);
     splicer->is_numbered = plan->numbered;
     splicer->is_ordered_alike = firn_order_of(plan->levels) == firn_order_of(splicer->leaf);
+}
+
+bool firn_splicer_weighs(const struct firn_splicer *splicer)
+{
+    return !takes_all(&splicer->policy);
+}
+
+void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate *estimate, double row_group_bytes)
+{
+    double saved = estimate->copied_bytes - estimate->encoded_bytes;
+    if (!estimate->is_known)
+        return;
+    if (splicer->policy.layout == FIRN_LAYOUT_SMALLEST)
+        splicer->smaller_encoded = saved > LEAST_SAVING * estimate->copied_bytes;
+    else
+        splicer->smaller_encoded =
+            saved > COLUMN_SAVING * estimate->copied_bytes && saved > ROW_GROUP_SAVING * row_group_bytes;
 }
 
 bool firn_splicer_may_copy(const struct firn_splicer *splicer)

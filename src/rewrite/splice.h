@@ -28,9 +28,21 @@ struct firn_splicer {
 
 /* The options of a chunk that pages are spliced into under a policy. */
 void firn_splice_options_set(const struct firn_layout_policy *policy, struct firn_chunk_options *options);
+/* What forbids copying any page of a chunk that a plan reads; NONE: nothing. */
+enum firn_rung_reason firn_splicer_chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                                 const struct firn_column_chunk *chunk);
 /* Begins an input chunk: what the plan makes of its pages. */
 void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
                         const struct firn_column_chunk *chunk);
+/* Whether the layout has sizes compared before pages are copied. */
+bool firn_splicer_weighs(const struct firn_splicer *splicer);
+/* Bytes in files: of a row group's worth of rows as they lie, and as they would be encoded. */
+struct firn_estimate {
+    double copied_bytes, encoded_bytes;
+    bool is_known; /* false: no page could be copied, so there is nothing to compare */
+};
+/* Takes in what samples told; `row_group_bytes` is the size of all columns. */
+void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate *estimate, double row_group_bytes);
 /* Whether pages of the chunk may be copied at all. */
 bool firn_splicer_may_copy(const struct firn_splicer *splicer);
 /* What forbids copying this page, or speaks against it, as far as its header tells; NONE: nothing. */

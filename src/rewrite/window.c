@@ -362,13 +362,24 @@ struct firn_text firn_row_slice_path(const struct firn_row_slice *slice)
     return slice->input->file->path;
 }
 
+bool firn_row_slice_in_memory(const struct firn_row_slice *slice)
+{
+    return !slice->input->object;
+}
+
+const struct firn_column_chunk *firn_row_slice_column(const struct firn_row_slice *slice,
+                                                      const struct firn_parquet_node *leaf)
+{
+    return &slice->input->footer->row_groups[slice->row_group].chunks[leaf->leaf_index];
+}
+
 firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window, const struct firn_row_slice *slice,
                                  const struct firn_parquet_node *leaf, struct firn_buffer *buffer,
                                  const struct firn_column_chunk **chunk, struct firn_bytes *bytes)
 {
     struct firn_input *input = slice->input;
     uint64_t offset, len;
-    *chunk = &input->footer->row_groups[slice->row_group].chunks[leaf->leaf_index];
+    *chunk = firn_row_slice_column(slice, leaf);
     firn_column_chunk_range(*chunk, &offset, &len);
     if ((*chunk)->is_encrypted)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(leaf->path));

@@ -55,6 +55,11 @@ void firn_window_close(struct firn_window *window);
 int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count);
 const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index);
 struct firn_text firn_row_slice_path(const struct firn_row_slice *slice);
+/* Whether its input is held in memory as a whole. */
+bool firn_row_slice_in_memory(const struct firn_row_slice *slice);
+/* The chunk of an input leaf. */
+const struct firn_column_chunk *firn_row_slice_column(const struct firn_row_slice *slice,
+                                                      const struct firn_parquet_node *leaf);
 /* The chunk of an input leaf, and its bytes: borrowed from the window or read into `buffer`. Thread-safe. */
 FIRN_CHECKED firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window,
                                               const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,

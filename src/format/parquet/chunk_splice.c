@@ -140,3 +140,16 @@ firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_write
     }
     return FIRN_OK;
 }
+
+firn_status firn_chunk_writer_adopt(struct firn_op *op, struct firn_chunk_writer *writer,
+                                    const struct firn_dictionary *dictionary)
+{
+    bool same;
+    if (writer->dictionary_state != FIRN_DICTIONARY_TRIED || writer->dictionary.count > 0 ||
+        writer->page.slot_count > 0)
+        return FIRN_OK;
+    FIRN_TRY(match_dictionary(op, writer, dictionary, &same));
+    if (same)
+        writer->dictionary_state = FIRN_DICTIONARY_KEPT; /* no page is asked whether it pays */
+    return FIRN_OK;
+}

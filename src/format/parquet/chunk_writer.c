@@ -88,6 +88,11 @@ uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer)
            writer->page.indices.len / INDEX_BYTES * index_bits / 8;
 }
 
+uint64_t firn_chunk_writer_dictionary_bytes(const struct firn_chunk_writer *writer)
+{
+    return writer->dictionary.plain.len;
+}
+
 uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
 {
     const struct firn_buffer *buffers[] = { &writer->page.rep,

@@ -71,6 +71,12 @@ struct firn_page_facts;
 FIRN_CHECKED firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer,
                                                   const struct firn_page *page, const struct firn_page_facts *facts,
                                                   const struct firn_dictionary *dictionary, bool *taken);
+/* Makes a foreign dictionary the beginning of the writer's own, which has none yet, so that pages which use it can be
+ * spliced although values are appended before them. Does nothing when it is too late or not to be. */
+FIRN_CHECKED firn_status firn_chunk_writer_adopt(struct firn_op *op, struct firn_chunk_writer *writer,
+                                                 const struct firn_dictionary *dictionary);
+/* Size of the dictionary so far in PLAIN, whether pages use it or not. */
+uint64_t firn_chunk_writer_dictionary_bytes(const struct firn_chunk_writer *writer);
 /* Bytes that finishing now would give, roughly: encoded pages plus what is buffered. */
 uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer);
 /* Memory that the writer's buffers take: what is counted above, room to grow, and the dictionary's index. */

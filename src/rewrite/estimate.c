@@ -1,0 +1,225 @@
+/* Sampling. Each round decodes some pages and encodes them as an output would: their bytes grow with the rows, their
+ * dictionary as it did between half of the sample and the whole. A round of few pages is enough where the answer is
+ * plain. */
+#include "rewrite/estimate.h"
+
+#include "base/math.h"
+
+#include <math.h>
+
+#define ROUND_BYTES_MAX (1 << 20) /* uncompressed, of a first round */
+
+enum { FIRST_ROUND_PAGES = 8, ROUND_FACTOR = 4, PAGES_MAX = 2 * FIRST_ROUND_PAGES * ROUND_FACTOR };
+
+/* A saving between these parts of the size may be another one with more pages. */
+#define UNSURE_FROM 0.02
+#define UNSURE_TO   0.25
+
+/* One round of sampling. */
+struct sample {
+    struct firn_column *column;
+    struct firn_window *window;
+    struct firn_chunk_writer *writer;
+    uint32_t pages_wanted;
+    int64_t bytes_wanted; /* uncompressed */
+
+    uint32_t page_count;
+    int64_t bytes; /* uncompressed */
+    int64_t slot_count, row_count;
+    double file_bytes; /* as they lie, with their part of the dictionary page */
+    struct {
+        int64_t slot_count, dictionary_bytes;
+    } after[PAGES_MAX]; /* each page: so far */
+};
+
+/* A chunk that pages are taken from. */
+struct source {
+    const struct firn_row_slice *slice;
+    const struct firn_parquet_node *levels;
+    const struct firn_column_chunk *chunk;
+    struct firn_bytes bytes;
+    uint32_t page_count;      /* data pages */
+    int64_t dictionary_bytes; /* of the dictionary page */
+};
+
+static firn_status count_pages(struct firn_op *op, struct source *source)
+{
+    struct firn_cursor in = firn_cursor_of(source->bytes);
+    for (int64_t slots = 0; slots < source->chunk->value_count && firn_cursor_left(&in) > 0;) {
+        struct firn_page page;
+        FIRN_TRY(firn_page_next(op, &in, false, &page));
+        bool is_data = page.header.type == FIRN_PAGE_DATA || page.header.type == FIRN_PAGE_DATA_V2;
+        if (page.header.type == FIRN_PAGE_DICTIONARY)
+            source->dictionary_bytes = firn_page_file_bytes(&page);
+        if (is_data)
+            slots += page.header.value_count;
+        source->page_count += is_data && page.header.value_count > 0;
+    }
+    return FIRN_OK;
+}
+
+static firn_status encode_page(struct firn_op *op, struct sample *sample, const struct source *source,
+                               const struct firn_page *page, struct firn_chunk_reader *reader)
+{
+    struct firn_vector vector;
+    bool has_page;
+    FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, &has_page));
+    if (!has_page)
+        return FIRN_OK;
+    FIRN_TRY(firn_chunk_writer_append(op, sample->writer, &vector));
+    double part = (double)vector.slot_count / (double)source->chunk->value_count;
+    sample->file_bytes += (double)firn_page_file_bytes(page) + part * (double)source->dictionary_bytes;
+    sample->bytes += page->header.uncompressed_bytes;
+    sample->slot_count += vector.slot_count;
+    sample->row_count += vector.row_count;
+    sample->after[sample->page_count].slot_count = sample->slot_count;
+    sample->after[sample->page_count].dictionary_bytes = (int64_t)firn_chunk_writer_dictionary_bytes(sample->writer);
+    sample->page_count++;
+    return FIRN_OK;
+}
+
+static bool is_sampled(uint32_t page, uint32_t page_count, uint32_t wanted)
+{
+    return (uint64_t)page * wanted / page_count != ((uint64_t)page + 1) * wanted / page_count;
+}
+
+/* Encodes `wanted` pages of a chunk, spread over it; of a nested column those in front, since the rows of a page that
+ * is passed over are not known. */
+static firn_status encode_pages(struct firn_op *op, struct sample *sample, const struct source *source,
+                                struct firn_chunk_reader *reader, uint32_t wanted)
+{
+    bool is_flat = source->levels->rep_max == 0;
+    for (uint32_t i = 0; i < (is_flat ? source->page_count : FIRN_MIN(wanted, source->page_count)); i++) {
+        struct firn_page page;
+        bool has_page;
+        if (sample->bytes >= sample->bytes_wanted || sample->page_count == PAGES_MAX)
+            break;
+        FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, &has_page));
+        if (!has_page)
+            break;
+        if (!is_flat || is_sampled(i, source->page_count, wanted))
+            FIRN_TRY(encode_page(op, sample, source, &page, reader));
+        else
+            FIRN_TRY(firn_chunk_reader_pass(op, reader, (uint32_t)page.header.value_count));
+    }
+    return FIRN_OK;
+}
+
+static firn_status sample_chunk(struct firn_op *op, struct sample *sample, struct source *source, uint32_t wanted)
+{
+    struct firn_chunk_reader *reader;
+    struct firn_chunk_reader_options options = { .keep_dictionary = true, .codec_context = sample->column->codec };
+    FIRN_TRY(count_pages(op, source));
+    FIRN_TRY(firn_chunk_reader_open(op, source->levels, source->chunk, source->slice->row_count, source->bytes, options,
+                                    &reader));
+    firn_status status = encode_pages(op, sample, source, reader, wanted);
+    firn_chunk_reader_close(reader);
+    return status;
+}
+
+/* Where a slice's chunk lies, if its pages may be copied and its bytes are at hand: no bytes otherwise. */
+static firn_status find_source(struct firn_op *op, struct sample *sample, size_t index, struct source *out)
+{
+    struct firn_column *column = sample->column;
+    const struct firn_row_slice *slice = &sample->window->slices.items[index];
+    const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, column->leaf->node->leaf_index);
+    *out = (struct source){ .slice = slice, .levels = plan->levels };
+    if (!plan->levels)
+        return FIRN_OK;
+    out->chunk = firn_row_slice_column(slice, plan->levels);
+    if (firn_splicer_chunk_refusal(column->splicer, plan, out->chunk) != FIRN_REASON_NONE)
+        return FIRN_OK;
+    if (firn_row_slice_in_memory(slice))
+        return firn_row_slice_chunk(op, sample->window, slice, plan->levels, NULL, &out->chunk, &out->bytes);
+    if (index == column->slice && column->reader)
+        out->bytes = firn_buffer_bytes(&column->chunk);
+    return FIRN_OK;
+}
+
+static firn_status sample_slices(struct firn_op *op, struct sample *sample)
+{
+    size_t first = sample->column->slice, count = sample->window->slices.count - first;
+    size_t sampled = FIRN_MIN(count, sample->pages_wanted);
+    uint32_t wanted = (uint32_t)((sample->pages_wanted + sampled - 1) / FIRN_MAX(sampled, 1));
+    for (size_t i = 0; i < sampled; i++) {
+        struct source source;
+        size_t index = first + (2 * i + 1) * count / (2 * sampled);
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(find_source(op, sample, index, &source));
+        if (source.bytes.len == 0)
+            continue;
+        firn_status status = sample_chunk(op, sample, &source, wanted);
+        if (status != FIRN_OK)
+            return firn_context(op, status, "data file %.*s", FIRN_FMT(firn_row_slice_path(source.slice)));
+    }
+    return FIRN_OK;
+}
+
+/* The power of the rows with which the dictionary grows: 0 when it has all the values there are, 1 when every row
+ * brings as many as the rows before. */
+static double dictionary_exponent(const struct sample *sample)
+{
+    if (sample->page_count < 2)
+        return 1;
+    uint32_t last = sample->page_count - 1, half = sample->page_count / 2 - 1;
+    double rows = (double)sample->after[last].slot_count / (double)sample->after[half].slot_count;
+    double bytes =
+        (double)sample->after[last].dictionary_bytes / (double)FIRN_MAX(sample->after[half].dictionary_bytes, 1);
+    return FIRN_MIN(FIRN_MAX(log(bytes) / log(rows), 0), 1);
+}
+
+/* From the sample to `rows` rows. Once a dictionary is full, what follows is as large as it was. */
+static void extrapolate(const struct sample *sample, const struct firn_encoded_chunk *chunk, double rows,
+                        struct firn_estimate *out)
+{
+    *out = (struct firn_estimate){ .is_known = sample->page_count > 0 };
+    if (!out->is_known)
+        return;
+    double scale = FIRN_MAX(rows / (double)FIRN_MAX(sample->row_count, 1), 1);
+    double dictionary = (double)chunk->metadata.data_page_offset; /* it lies before the data */
+    double plain = dictionary > 0 ? (double)sample->after[sample->page_count - 1].dictionary_bytes : 0;
+    double exponent = dictionary_exponent(sample), most = sample->column->splicer->options->dictionary_bytes_max;
+    double fits = plain > 0 && exponent > 0 ? FIRN_MIN(pow(most / plain, 1 / exponent) / scale, 1) : 1;
+    double data = (double)chunk->metadata.compressed_bytes - dictionary;
+    out->copied_bytes = sample->file_bytes * scale;
+    out->encoded_bytes =
+        data * scale * fits + dictionary * pow(scale * fits, exponent) + out->copied_bytes * (1 - fits);
+}
+
+static firn_status run_round(struct firn_op *op, struct sample *sample, double rows, struct firn_estimate *out)
+{
+    struct firn_chunk_options options = *sample->column->splicer->options;
+    struct firn_encoded_chunk chunk;
+    options.codec_context = sample->column->codec;
+    options.statistics = false;
+    FIRN_TRY(firn_chunk_writer_open(op, sample->column->leaf->node, &options, &sample->writer));
+    firn_status status = sample_slices(op, sample);
+    if (status == FIRN_OK)
+        status = firn_chunk_writer_finish(op, sample->writer, &chunk);
+    firn_chunk_writer_close(sample->writer);
+    FIRN_TRY(status);
+    extrapolate(sample, &chunk, rows, out);
+    firn_encoded_chunk_done(&chunk);
+    return FIRN_OK;
+}
+
+static bool is_unsure(const struct firn_estimate *estimate)
+{
+    double saved = 1 - estimate->encoded_bytes / FIRN_MAX(estimate->copied_bytes, 1);
+    return saved > UNSURE_FROM && saved < UNSURE_TO;
+}
+
+firn_status firn_estimate_column(struct firn_op *op, struct firn_column *column, struct firn_window *window,
+                                 double rows, struct firn_estimate *out)
+{
+    struct sample sample = { .column = column, .window = window };
+    sample.pages_wanted = FIRST_ROUND_PAGES;
+    sample.bytes_wanted = ROUND_BYTES_MAX;
+    FIRN_TRY(run_round(op, &sample, rows, out));
+    if (!out->is_known || !is_unsure(out))
+        return FIRN_OK;
+    sample = (struct sample){ .column = column, .window = window };
+    sample.pages_wanted = FIRST_ROUND_PAGES * ROUND_FACTOR;
+    sample.bytes_wanted = ROUND_BYTES_MAX * ROUND_FACTOR;
+    return run_round(op, &sample, rows, out);
+}
