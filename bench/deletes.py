@@ -16,7 +16,7 @@ import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from bench import MB, SPARK_END, THREADS, Measure, spark_jars, warm
+from measure import MB, SPARK_END, THREADS, Measure, spark_jars, warm
 
 SEED = 20240229
 KEY_SPACE = 10  # one row in ten has a key that is deleted

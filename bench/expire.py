@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from bench import MB, Measure, measure_spark
+from measure import MB, Measure, measure_spark
 
 FIRST = datetime.datetime(2026, 1, 1)  # as make_history.c has it: a snapshot a minute
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from bench import MB, Measure, measure_spark
+from measure import MB, Measure, measure_spark
 
 FOLDER_FILES = 1000
 COMMIT_FILES = 50000

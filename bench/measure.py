@@ -1,0 +1,69 @@
+"""Running programs and counting what they take, for all benchmarks."""
+import os
+import resource
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INTEROP = os.path.join(os.path.dirname(HERE), "tests", "interop")
+THREADS = 2
+MB = 1000 * 1000
+
+
+class Measure:
+    """One process run to its end, as the kernel counted it."""
+
+    def __init__(self, command, environment=None, stdout=subprocess.DEVNULL):
+        start = time.monotonic()
+        with open(os.devnull, "rb") as nothing:
+            process = subprocess.Popen(command, stdin=nothing, stdout=stdout, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+        self.wall = time.monotonic() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"{command[0]} failed with status {process.returncode}")
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.memory = usage.ru_maxrss * 1024
+        self.bytes = self.files = 0
+
+
+def warm(paths):
+    """Reads files once, so that all programs find them in the page cache."""
+    for path in paths:
+        with open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+
+
+def open_many_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+
+SPARK_BEGIN = """
+import json, sys, time
+sys.path.insert(0, sys.argv[1])
+import engines, lake
+lake.NAME = engines.NAME = "bench"
+class Home: pass
+home = Home()
+home.folder, home.database, home.warehouse = sys.argv[2], sys.argv[2] + "/catalog.db", sys.argv[3]
+spark = engines.start_spark(home)
+"""
+SPARK_END = """
+gateway = spark.sparkContext._gateway
+spark.stop()
+gateway.shutdown()
+gateway.proc.stdin.close()
+gateway.proc.wait()  # or the kernel would not count it
+"""
+
+
+def spark_jars():
+    return os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "jars")
+
+
+def measure_spark(body, folder, warehouse, *arguments, stdout=None):
+    """Measures a program that finds a session as `spark`, and the arguments from sys.argv[4] on."""
+    return Measure([sys.executable, "-c", SPARK_BEGIN + body + SPARK_END, INTEROP, folder, warehouse, *arguments],
+                   {**os.environ, "FIRN_JARS": spark_jars()}, stdout=stdout)
