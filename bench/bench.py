@@ -95,10 +95,13 @@ class Bench:
         target = self.target(tool)
         for folder, known in zip(folders, before):
             for name in set(os.listdir(folder)) - known:
+                path = os.path.join(folder, name)
                 if folder == self.table.data and name.endswith(".parquet"):
-                    shutil.move(os.path.join(folder, name), os.path.join(target, name))
+                    shutil.move(path, os.path.join(target, name))
+                elif os.path.isdir(path):
+                    shutil.rmtree(path)
                 else:
-                    os.remove(os.path.join(folder, name))
+                    os.remove(path)
         return self.counted(result, target)
 
     @staticmethod
