@@ -341,6 +341,23 @@ static void encode_chunk(struct firn_op *op, const struct firn_parquet_node *lea
     firn_chunk_writer_close(writer);
 }
 
+/* A length that a file gives a column of another type is no width of its values. */
+static void ignores_lengths_of_types_without(void **state)
+{
+    struct firn_op *op = test_op(state);
+    for (int type = 0; type < FIRN_PARQUET_TYPE_COUNT; type++) {
+        struct firn_parquet_node column = {
+            .name = FIRN_TEXT("c"),
+            .is_leaf = true,
+            .type = (enum firn_parquet_type)type,
+            .type_length = 5,
+        };
+        struct firn_footer schema = { .root = { .child_count = 1, .children = &column } };
+        CHECK_OK(op, firn_parquet_schema_finish(op, &schema));
+        assert_int_equal(schema.leaves[0]->type_length, type == FIRN_PARQUET_FIXED ? 5 : 0);
+    }
+}
+
 /* R41: 0 means that there is no dictionary; a dictionary page in front of the data is used without any offset. */
 static void takes_dictionary_offset_0_for_none(void **state)
 {
@@ -454,6 +471,7 @@ int main(void)
         TEST(refuses_impossible_deltas),
         TEST(refuses_strings_without_prefix),
         TEST(skips_unknown_fields),
+        TEST(ignores_lengths_of_types_without),
         TEST(takes_dictionary_offset_0_for_none),
         TEST(reads_v2_pages_of_nulls),
         TEST(refuses_lying_headers),

@@ -93,7 +93,7 @@ struct firn_parquet_node {
     struct firn_logical_type logical;
     bool is_leaf;
     enum firn_parquet_type type; /* leaves */
-    uint32_t type_length;        /* bytes; FIXED only */
+    uint32_t type_length;        /* bytes; FIXED only, else 0 */
     uint32_t leaf_index;         /* leaves: position among all leaves in schema order */
     uint8_t def_max;             /* definition level at which this node is present */
     uint8_t rep_max;             /* repetition level of the innermost repeated node up to and including this one */

@@ -138,6 +138,8 @@ static firn_status finish_node(struct finish *finish, struct firn_parquet_node *
     if (node->is_leaf) {
         node->leaf_index = finish->footer->leaf_count;
         finish->footer->leaves[finish->footer->leaf_count++] = node;
+        if (node->type != FIRN_PARQUET_FIXED)
+            node->type_length = 0; /* the format lets a file give any column one */
         return check_leaf(finish, node);
     }
     if (node->child_count == 0)
