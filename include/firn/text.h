@@ -61,6 +61,12 @@ struct firn_text firn_text_trim(struct firn_text text);
 bool firn_text_to_i64(struct firn_text text, int64_t *out);
 /* Whole text as a finite decimal number; false otherwise. */
 bool firn_text_to_f64(struct firn_text text, double *out);
+/* "1GiB", "512M", "4096": powers of 1024 whatever the spelling. */
+bool firn_text_to_bytes(struct firn_text text, int64_t *out);
+/* How many letters must change to make one of the other (Levenshtein): for suggestions. Texts longer than any name are
+ * FIRN_TEXT_FAR from everything. */
+size_t firn_text_distance(struct firn_text a, struct firn_text b);
+enum { FIRN_TEXT_FAR = 64 };
 /* The value of a hexadecimal digit in either case, or -1. */
 int firn_hex_digit(char c);
 /* Java's Boolean.parseBoolean: true only for "true" in any case. */

@@ -128,6 +128,47 @@ bool firn_text_to_f64(struct firn_text text, double *out)
     return true;
 }
 
+bool firn_text_to_bytes(struct firn_text text, int64_t *out)
+{
+    static const struct {
+        const char *suffix;
+        int shift;
+    } units[] = { { "", 0 },     { "B", 0 },  { "K", 10 },  { "KB", 10 },  { "KIB", 10 }, { "M", 20 },  { "MB", 20 },
+                  { "MIB", 20 }, { "G", 30 }, { "GB", 30 }, { "GIB", 30 }, { "T", 40 },   { "TB", 40 }, { "TIB", 40 } };
+    size_t digits = 0;
+    while (digits < text.len && text.data[digits] >= '0' && text.data[digits] <= '9')
+        digits++;
+    int64_t value;
+    if (!firn_text_to_i64(firn_text_until(text, digits), &value))
+        return false;
+    struct firn_text unit = firn_text_trim(firn_text_from(text, digits));
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (firn_text_same_nocase(unit, firn_text_of(units[i].suffix)))
+            return !__builtin_mul_overflow(value, INT64_C(1) << units[i].shift, out);
+    return false;
+}
+
+size_t firn_text_distance(struct firn_text a, struct firn_text b)
+{
+    size_t row[FIRN_TEXT_FAR + 1];
+    if (a.len > FIRN_TEXT_FAR || b.len > FIRN_TEXT_FAR)
+        return FIRN_TEXT_FAR;
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t best = diagonal + (a.data[i - 1] != b.data[j - 1]);
+            best = best < row[j] + 1 ? best : row[j] + 1;
+            best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[b.len];
+}
+
 int firn_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

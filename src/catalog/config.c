@@ -4,9 +4,9 @@
  * SQL catalog's rows carry it. Values are text, whatever they look like. Reference: pyiceberg.utils.config. */
 #include "firn/catalog.h"
 
-#include <yaml.h>
+#include "format/yaml/yaml.h"
 
-enum { YAML_DEPTH_MAX = 16, PROPERTIES_MAX = 10000 };
+enum { PROPERTIES_MAX = 10000 };
 
 static struct firn_catalog_config *find_catalog(const struct firn_config *config, struct firn_text name)
 {
@@ -80,159 +80,49 @@ firn_status firn_config_merge(struct firn_op *op, const struct firn_catalog_conf
     return FIRN_OK;
 }
 
-/* A YAML text being read event by event: no document tree, so no alias can blow it up. */
-struct reader {
-    yaml_parser_t parser;
-    struct firn_text file_name;
-    struct firn_config *config;
-    struct firn_text path[YAML_DEPTH_MAX]; /* the keys that lead to the value being read */
-    size_t depth;
-};
-
-static firn_status broken(struct firn_op *op, const struct reader *in, size_t line, const char *problem)
+static bool is_in_catalogs(const struct firn_yaml_value *value)
 {
-    return firn_fail(op, FIRN_CORRUPT, "%.*s, line %zu: %s", FIRN_FMT(in->file_name), line + 1, problem);
+    return firn_text_same_nocase(value->path[0], FIRN_TEXT("catalog"));
 }
 
-static firn_status next_event(struct firn_op *op, struct reader *in, yaml_event_t *event)
+static firn_status take_scalar(struct firn_op *op, struct firn_config *config, const struct firn_yaml_value *value)
 {
-    FIRN_TRY(firn_op_check(op));
-    if (yaml_parser_parse(&in->parser, event))
-        return FIRN_OK;
-    const char *problem = in->parser.problem ? in->parser.problem : "not YAML";
-    return broken(op, in, in->parser.problem_mark.line, problem);
-}
-
-static struct firn_text scalar_text(struct firn_op *op, const yaml_event_t *event)
-{
-    struct firn_text text = { (const char *)event->data.scalar.value, event->data.scalar.length };
-    return firn_text_copy(op->arena, text);
-}
-
-static bool in_catalogs(const struct reader *in)
-{
-    return in->depth > 0 && firn_text_same_nocase(in->path[0], FIRN_TEXT("catalog"));
-}
-
-static firn_status take_scalar(struct firn_op *op, struct reader *in, const yaml_event_t *event)
-{
-    struct firn_text value = scalar_text(op, event);
-    if (in->depth == 1 && firn_text_same_nocase(in->path[0], FIRN_TEXT("default-catalog"))) {
-        in->config->default_catalog = value;
+    if (value->depth == 1 && firn_text_same_nocase(value->path[0], FIRN_TEXT("default-catalog"))) {
+        config->default_catalog = value->text;
         return FIRN_OK;
     }
-    if (!in_catalogs(in))
+    if (!is_in_catalogs(value))
         return FIRN_OK;
-    if (in->depth < 3)
-        return value.len == 0 ? FIRN_OK
-                              : broken(op, in, event->start_mark.line, "a mapping of properties is wanted here");
-    struct firn_text key = in->path[2];
-    for (size_t i = 3; i < in->depth; i++)
-        key = firn_text_format(op->arena, "%.*s.%.*s", FIRN_FMT(key), FIRN_FMT(in->path[i]));
-    return set_property(op, need_catalog(op, in->config, in->path[1]), key, value);
+    if (value->depth < 3)
+        return value->text.len == 0 ? FIRN_OK
+                                    : firn_yaml_fail(op, FIRN_CORRUPT, value, "a mapping of properties is wanted here");
+    struct firn_text key = value->path[2];
+    for (size_t i = 3; i < value->depth; i++)
+        key = firn_text_format(op->arena, "%.*s.%.*s", FIRN_FMT(key), FIRN_FMT(value->path[i]));
+    return set_property(op, need_catalog(op, config, value->path[1]), key, value->text);
 }
 
-/* A list means nothing to a catalog; elsewhere it is passed over. */
-static firn_status skip_list(struct firn_op *op, struct reader *in, size_t line)
+static firn_status take_value(struct firn_op *op, void *context, const struct firn_yaml_value *value)
 {
-    if (in_catalogs(in))
-        return broken(op, in, line, "a list is not a value of a catalog");
-    for (size_t open = 1; open > 0;) {
-        yaml_event_t event;
-        FIRN_TRY(next_event(op, in, &event));
-        if (event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT)
-            open++;
-        if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT)
-            open--;
-        yaml_event_delete(&event);
+    struct firn_config *config = context;
+    switch (value->kind) {
+    case FIRN_YAML_SCALAR:
+        return take_scalar(op, config, value);
+    case FIRN_YAML_MAPPING:
+        if (value->depth == 2 && is_in_catalogs(value))
+            need_catalog(op, config, value->path[1]);
+        return FIRN_OK;
+    case FIRN_YAML_LIST: /* elsewhere it is passed over */
+        return is_in_catalogs(value) ? firn_yaml_fail(op, FIRN_CORRUPT, value, "a list is not a value of a catalog")
+                                     : FIRN_OK;
     }
     return FIRN_OK;
-}
-
-static firn_status read_mapping(struct firn_op *op, struct reader *in);
-
-static firn_status read_value(struct firn_op *op, struct reader *in)
-{
-    yaml_event_t event;
-    FIRN_TRY(next_event(op, in, &event));
-    size_t line = event.start_mark.line;
-    firn_status status = FIRN_OK;
-    if (event.type == YAML_SCALAR_EVENT)
-        status = take_scalar(op, in, &event);
-    yaml_event_type_t type = event.type;
-    yaml_event_delete(&event);
-    switch (type) {
-    case YAML_SCALAR_EVENT:
-        return status;
-    case YAML_SEQUENCE_START_EVENT:
-        return skip_list(op, in, line);
-    case YAML_MAPPING_START_EVENT:
-        if (in->depth == 2 && in_catalogs(in))
-            need_catalog(op, in->config, in->path[1]);
-        return read_mapping(op, in);
-    default:
-        return broken(op, in, line, "aliases are not used in this file");
-    }
-}
-
-/* Behind the start of a mapping; reads up to its end. */
-static firn_status read_mapping(struct firn_op *op, struct reader *in)
-{
-    for (;;) {
-        yaml_event_t event;
-        FIRN_TRY(next_event(op, in, &event));
-        size_t line = event.start_mark.line;
-        yaml_event_type_t type = event.type;
-        struct firn_text key = type == YAML_SCALAR_EVENT ? scalar_text(op, &event) : FIRN_TEXT("");
-        yaml_event_delete(&event);
-        if (type == YAML_MAPPING_END_EVENT)
-            return FIRN_OK;
-        if (type != YAML_SCALAR_EVENT || key.len == 0)
-            return broken(op, in, line, "a key is wanted here");
-        if (in->depth == YAML_DEPTH_MAX)
-            return broken(op, in, line, "values lie too deep");
-        in->path[in->depth++] = key;
-        FIRN_TRY(read_value(op, in));
-        in->depth--;
-    }
-}
-
-static firn_status read_documents(struct firn_op *op, struct reader *in)
-{
-    for (;;) {
-        yaml_event_t event;
-        FIRN_TRY(next_event(op, in, &event));
-        size_t line = event.start_mark.line;
-        yaml_event_type_t type = event.type;
-        bool is_empty = type == YAML_SCALAR_EVENT && event.data.scalar.length == 0;
-        yaml_event_delete(&event);
-        switch (type) {
-        case YAML_STREAM_END_EVENT:
-            return FIRN_OK;
-        case YAML_MAPPING_START_EVENT:
-            FIRN_TRY(read_mapping(op, in));
-            break;
-        case YAML_STREAM_START_EVENT:
-        case YAML_DOCUMENT_START_EVENT:
-        case YAML_DOCUMENT_END_EVENT:
-            break;
-        default:
-            if (!is_empty)
-                return broken(op, in, line, "the file is not a mapping");
-        }
-    }
 }
 
 firn_status firn_config_parse_yaml(struct firn_op *op, struct firn_text yaml, struct firn_text file_name,
                                    struct firn_config *config)
 {
-    struct reader in = { .file_name = file_name, .config = config };
-    if (!yaml_parser_initialize(&in.parser))
-        return firn_fail(op, FIRN_LIMIT, "no memory to read %.*s", FIRN_FMT(file_name));
-    yaml_parser_set_input_string(&in.parser, (const unsigned char *)yaml.data, yaml.len);
-    firn_status status = read_documents(op, &in);
-    yaml_parser_delete(&in.parser);
-    return status;
+    return firn_yaml_read(op, yaml, file_name, take_value, config);
 }
 
 /* Part of a variable's name as a key: "S3__ACCESS_KEY_ID" is s3.access-key-id. */

@@ -103,8 +103,6 @@ const struct cli_command *cli_find_command(struct firn_text name);
 bool cli_is_given(const struct cli *cli, const char *name);
 /* "a,b,c": the parts, without blanks around; none for an empty text, whose items are not NULL. */
 struct cli_words cli_split(struct firn_arena *arena, struct firn_text list);
-/* "1GiB", "512M", "4096": powers of 1024 whatever the spelling. */
-bool cli_parse_bytes(struct firn_text text, int64_t *out);
 
 /* help.c */
 void cli_print_help(FILE *out, const struct cli_command *command);

@@ -28,33 +28,9 @@ static const struct cli_option *find_option(const struct cli_option *options, st
     return NULL;
 }
 
-enum { NAME_LEN_MAX = 64 };
-
-/* Levenshtein distance; texts longer than NAME_LEN_MAX are far from everything. */
-static size_t distance(struct firn_text a, struct firn_text b)
-{
-    size_t row[NAME_LEN_MAX + 1];
-    if (a.len > NAME_LEN_MAX || b.len > NAME_LEN_MAX)
-        return NAME_LEN_MAX;
-    for (size_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t best = diagonal + (a.data[i - 1] != b.data[j - 1]);
-            best = best < row[j] + 1 ? best : row[j] + 1;
-            best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[b.len];
-}
-
 static void consider(const char *candidate, struct firn_text given, const char **best, size_t *best_distance)
 {
-    size_t d = distance(firn_text_of(candidate), given);
+    size_t d = firn_text_distance(firn_text_of(candidate), given);
     if (d < *best_distance) {
         *best = candidate;
         *best_distance = d;
@@ -90,26 +66,6 @@ static firn_status unknown_command(struct firn_op *op, struct firn_text name)
     return firn_hint(op, status, "'firn help' lists the commands");
 }
 
-bool cli_parse_bytes(struct firn_text text, int64_t *out)
-{
-    static const struct {
-        const char *suffix;
-        int shift;
-    } units[] = { { "", 0 },     { "B", 0 },  { "K", 10 },  { "KB", 10 },  { "KIB", 10 }, { "M", 20 },  { "MB", 20 },
-                  { "MIB", 20 }, { "G", 30 }, { "GB", 30 }, { "GIB", 30 }, { "T", 40 },   { "TB", 40 }, { "TIB", 40 } };
-    size_t digits = 0;
-    while (digits < text.len && text.data[digits] >= '0' && text.data[digits] <= '9')
-        digits++;
-    int64_t value;
-    if (!firn_text_to_i64(firn_text_until(text, digits), &value))
-        return false;
-    struct firn_text unit = firn_text_trim(firn_text_from(text, digits));
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (firn_text_same_nocase(unit, firn_text_of(units[i].suffix)))
-            return !__builtin_mul_overflow(value, INT64_C(1) << units[i].shift, out);
-    return false;
-}
-
 static firn_status bad_value(struct firn_op *op, const struct cli_option *option, struct firn_text value,
                              const char *wanted)
 {
@@ -118,7 +74,7 @@ static firn_status bad_value(struct firn_op *op, const struct cli_option *option
 
 static firn_status set_number(struct firn_op *op, const struct cli_option *option, struct firn_text value, int64_t *out)
 {
-    bool good = option->kind == CLI_BYTES ? cli_parse_bytes(value, out) : firn_text_to_i64(value, out);
+    bool good = option->kind == CLI_BYTES ? firn_text_to_bytes(value, out) : firn_text_to_i64(value, out);
     if (!good)
         return bad_value(op, option, value, option->kind == CLI_BYTES ? "a size such as 512M" : "a whole number");
     if (option->kind == CLI_BYTES && *out < option->min)

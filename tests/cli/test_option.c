@@ -88,7 +88,7 @@ static void sizes_are_powers_of_1024(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t bytes = 0;
-        bool good = cli_parse_bytes(firn_text_of(cases[i].text), &bytes);
+        bool good = firn_text_to_bytes(firn_text_of(cases[i].text), &bytes);
         CHECK(good == cases[i].good && (!good || bytes == cases[i].bytes), "'%s'", cases[i].text);
     }
 }
