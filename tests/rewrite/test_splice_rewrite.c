@@ -91,8 +91,34 @@ static void a_chunk_that_opens_the_row_group_is_kept(void **state)
     firn_store_close(test.store);
 }
 
-/* Data pages of the output but the last of each chunk: rows and uncompressed bytes. */
-static void check_no_tiny_page(struct table_test *test, const struct firn_rewrite_result *result)
+/* The dictionary of a chunk holds whatever its pages use, also when the first of them had to be decoded. */
+static void a_deleted_row_does_not_change_the_dictionary(void **state)
+{
+    struct table_test test;
+    begin(&test, test_op(state), NESTED);
+    add_paged_file(&test, page_options(true));
+    delete_rows(&test, 0, 7);
+    delete_by_positions(&test);
+    struct firn_rewrite_result result = rewrite(&test, (struct fixture_table)V2, fastest);
+    int64_t decoded = result.rungs.rungs[FIRN_RUNG_REMAP].pages + result.rungs.rungs[FIRN_RUNG_TRANSCODE].pages;
+    CHECK(decoded == LEAVES_MAX, "%" PRId64 " pages decoded", decoded);
+    CHECK(result.rungs.rungs[FIRN_RUNG_REMAP].pages > 0, "no dictionary");
+    check_pages("copied", &result.rungs.rungs[FIRN_RUNG_SPLICE], LEAVES_MAX * (FILE_PAGES - 1));
+    firn_store_close(test.store);
+}
+
+/* A data page of an output. */
+struct written_page {
+    const struct firn_page *page;
+    uint32_t leaf, index;
+    int64_t row_count;
+    bool is_last;
+    bool after_values; /* a page before it in its chunk holds values, not indices */
+};
+
+/* Gives all data pages of the first row group to `check`. */
+static void check_pages_written(struct table_test *test, const struct firn_rewrite_result *result,
+                                void (*check)(const struct written_page *written))
 {
     struct firn_op *op = test->op;
     struct firn_buffer file = { 0 };
@@ -100,22 +126,30 @@ static void check_no_tiny_page(struct table_test *test, const struct firn_rewrit
     struct firn_footer *footer = fixture_footer(op, &file);
     for (uint32_t leaf = 0; leaf < footer->leaf_count; leaf++) {
         const struct firn_column_chunk *chunk = &footer->row_groups[0].chunks[leaf];
+        struct firn_bytes bytes = { file.data + chunk->offset_index_offset, (size_t)chunk->offset_index_bytes };
         struct firn_offset_index index;
-        CHECK_OK(op, firn_offset_index_parse(op,
-                                             (struct firn_bytes){ file.data + chunk->offset_index_offset,
-                                                                  (size_t)chunk->offset_index_bytes },
-                                             &index));
-        for (uint32_t i = 0; i + 1 < index.page_count; i++) {
-            struct firn_cursor in = firn_cursor_of(
-                (struct firn_bytes){ file.data + index.pages[i].offset, (size_t)index.pages[i].compressed_bytes });
+        bool values = false;
+        CHECK_OK(op, firn_offset_index_parse(op, bytes, &index));
+        for (uint32_t i = 0; i < index.page_count; i++) {
+            const struct firn_page_location *at = &index.pages[i];
+            struct firn_cursor in =
+                firn_cursor_of((struct firn_bytes){ file.data + at->offset, (size_t)at->compressed_bytes });
             struct firn_page page;
             CHECK_OK(op, firn_page_next(op, &in, true, &page));
-            int64_t rows = index.pages[i + 1].first_row_index - index.pages[i].first_row_index;
-            CHECK(rows >= 5000 || page.header.uncompressed_bytes >= 32 << 10,
-                  "page %u of leaf %u: %" PRId64 " rows, %d bytes", i, leaf, rows, page.header.uncompressed_bytes);
+            bool is_last = i + 1 == index.page_count;
+            int64_t end = is_last ? footer->row_groups[0].row_count : at[1].first_row_index;
+            check(&(struct written_page){ &page, leaf, i, end - at->first_row_index, is_last, values });
+            values |= !firn_encoding_is_dictionary(page.header.encoding);
         }
     }
     firn_buffer_done(&file);
+}
+
+static void check_size(const struct written_page *written)
+{
+    CHECK(written->is_last || written->row_count >= 5000 || written->page->header.uncompressed_bytes >= 32 << 10,
+          "page %u of leaf %u: %" PRId64 " rows, %d bytes", written->index, written->leaf, written->row_count,
+          written->page->header.uncompressed_bytes);
 }
 
 static void tiny_pages_are_joined(void **state)
@@ -129,7 +163,28 @@ static void tiny_pages_are_joined(void **state)
     struct firn_rewrite_result result =
         rewrite(&test, (struct fixture_table)V2, (struct firn_layout_policy){ .layout = FIRN_LAYOUT_BALANCED });
     CHECK(result.rungs.reasons[FIRN_REASON_TINY_PAGE].pages > 0, "tiny pages");
-    check_no_tiny_page(&test, &result);
+    check_pages_written(&test, &result, check_size);
+    firn_store_close(test.store);
+}
+
+static void check_order(const struct written_page *written)
+{
+    CHECK(!written->after_values || !firn_encoding_is_dictionary(written->page->header.encoding),
+          "page %u of leaf %u holds indices", written->index, written->leaf);
+}
+
+/* As all writers do it; Spark fails on lists that have it otherwise. */
+static void no_page_of_indices_comes_after_one_of_values(void **state)
+{
+    struct table_test test;
+    begin(&test, test_op(state), NESTED);
+    for (int i = 0; i < 4; i++)
+        add_paged_file(&test, page_options(i > 1));
+    delete_by_positions(&test);
+    struct firn_rewrite_result result = rewrite(&test, (struct fixture_table)V2, forced(FIRN_RUNG_SPLICE));
+    check_pages_written(&test, &result, check_order);
+    result = rewrite(&test, (struct fixture_table)V2, forced(FIRN_RUNG_KEEP));
+    check_pages_written(&test, &result, check_order);
     firn_store_close(test.store);
 }
 
@@ -204,6 +259,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pages_without_a_deleted_row_need_no_decoding),
+        TEST(a_deleted_row_does_not_change_the_dictionary),
+        TEST(no_page_of_indices_comes_after_one_of_values),
         TEST(a_chunk_that_opens_the_row_group_is_kept),
         TEST(tiny_pages_are_joined),
         TEST(every_refusal_has_its_reason),

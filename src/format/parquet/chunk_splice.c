@@ -2,7 +2,9 @@
  *
  * (1) What a page's bytes mean never depends on its facts: those only describe it. A page of indices goes in only where
  *     the dictionary written has, at every index of the page's own dictionary, the same value.
- * (2) A refused page leaves everything as it was. */
+ * (2) A refused page leaves everything as it was.
+ * (3) No page of indices comes after one of values: all writers end a dictionary that way, and Spark's vectorised
+ * reader of lists has no room for indices behind values. */
 #include "format/parquet/chunk_writer.h"
 #include "format/parquet/reader.h"
 
@@ -137,6 +139,8 @@ firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_write
     if (by_index) {
         writer->dictionary_state = FIRN_DICTIONARY_KEPT;
         writer->dictionary_used = firn_dictionary_writer_mark(&writer->dictionary);
+    } else if (facts->value_count > 0) {
+        writer->dictionary_state = FIRN_DICTIONARY_LEFT; /* (3) */
     }
     return FIRN_OK;
 }
