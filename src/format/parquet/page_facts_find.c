@@ -140,11 +140,10 @@ static bool nulls_credible(const struct subject *subject)
         { "parquet-mr", { 0 } },
         { "parquet-cpp-arrow", { 8, 0, 0 } },
         { "parquet-rs", { 50, 0, 0 } },
-        { "DuckDB", { 1, 1, 0 } },
         { "firn", { 0 } },
     };
     struct firn_text created_by = subject->from->footer->created_by;
-    bool credible = subject->from->leaf->def_max <= 1;
+    bool credible = subject->from->leaf->def_max <= 1 && subject->from->leaf->rep_max == 0;
     for (size_t i = 0; i < FIRN_COUNT_OF(writers) && !credible; i++)
         credible = firn_written_since(created_by, writers[i].application, writers[i].since);
     return credible;
