@@ -24,6 +24,7 @@ LAYERS = {
     "catalog": ["base", "format", "store", "table"],
     "rewrite": ["base", "format", "store", "table", "catalog"],
     "maintain": ["base", "format", "store", "table", "catalog", "rewrite"],
+    "sql": ["base", "format", "store", "table", "catalog", "rewrite", "maintain"],
     "cli": [],
 }
 

@@ -20,6 +20,15 @@ enum cli_kind {
     CLI_PAIRS,      /* struct cli_pairs, repeatable KEY=VALUE */
 };
 
+/* What SQL's CALL takes for an option; most are told by their kind: text, a whole number, true or false, map(...). */
+enum cli_sql_type {
+    CLI_SQL_BY_KIND,
+    CLI_SQL_TIMESTAMP, /* TIMESTAMP '...' or DATE '...' */
+    CLI_SQL_LONG,
+    CLI_SQL_LONGS, /* array(1, 2) */
+    CLI_SQL_TEXTS, /* array('a', 'b') */
+};
+
 struct cli_option {
     const char *name; /* without dashes */
     enum cli_kind kind;
@@ -30,6 +39,8 @@ struct cli_option {
     int64_t min, max;     /* CLI_NUMBER, CLI_BYTES */
     bool required;
     const char *help;
+    enum cli_sql_type sql;
+    char letter; /* "-e" for short; '\0': none */
 };
 
 /* Whether it has no dashes. */
@@ -59,6 +70,8 @@ struct cli_command {
     const char *examples;             /* lines of shell; may be NULL */
     const struct cli_option *options; /* ended by a row without name */
     size_t args_size;
+    uint32_t call_arguments; /* so many options, the first of the table, are what CALL takes by position, in the order
+                                of Spark's procedure; the others it takes by name only. 0: not to be called */
     firn_status (*run)(struct firn_op *op, struct cli *cli, const void *args);
 };
 
@@ -86,6 +99,7 @@ struct cli {
     void *args;
     uint64_t given; /* a bit for each of the command's options */
     struct firn_config config;
+    bool json_lines;              /* JSON is printed a value a line */
     bool relaxed;                 /* the session need not survive a loss of power */
     bool config_given;            /* `config` is complete: read no file and no variable */
     struct firn_session *session; /* NULL until cli_session */
@@ -99,6 +113,17 @@ extern const struct cli_command *const cli_commands[]; /* ended by NULL */
 /* option.c: parses argv into globals, command and its args. USAGE names what is wrong and suggests what was meant. */
 FIRN_CHECKED firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv);
 const struct cli_command *cli_find_command(struct firn_text name);
+/* Makes `command` the one that runs: its arguments are at their defaults, none is given. */
+FIRN_CHECKED firn_status cli_begin_command(struct firn_op *op, struct cli *cli, const struct cli_command *command);
+/* An option by its name, '_' and '-' being one; NULL: none. */
+const struct cli_option *cli_find_option(const struct cli_option *options, struct firn_text name);
+/* Gives an option of the command a value as the command line would; a flag, whatever the value, is set. */
+FIRN_CHECKED firn_status cli_give(struct firn_op *op, struct cli *cli, const struct cli_option *option,
+                                  struct firn_text value);
+/* Adds a pair to an option of kind CLI_PAIRS. */
+void cli_give_pair(struct cli *cli, const struct cli_option *option, struct firn_property pair);
+/* Runs the command; what it printed has arrived, or that is the failure. */
+FIRN_CHECKED firn_status cli_run(struct firn_op *op, struct cli *cli);
 /* Whether the command line gave this option of the command: where no value can stand for "not given". */
 bool cli_is_given(const struct cli *cli, const char *name);
 /* "a,b,c": the parts, without blanks around; none for an empty text, whose items are not NULL. */
@@ -110,6 +135,9 @@ void cli_print_man(FILE *out);
 void cli_print_completion(FILE *out);
 
 /* open.c */
+/* A whole file, or standard input for "-"; followed by a NUL. LIMIT past `bytes_max`. */
+FIRN_CHECKED firn_status cli_read_file(struct firn_op *op, struct firn_text path, size_t bytes_max,
+                                       struct firn_text *out);
 /* Reads configuration files and the environment, then opens the session; later calls give the same one. */
 FIRN_CHECKED firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session **out);
 FIRN_CHECKED firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text name,
@@ -181,12 +209,27 @@ struct cli_row {
  * printed, says that the table was changed all the same. */
 FIRN_CHECKED firn_status cli_print_row(struct firn_op *op, struct cli *cli, const struct cli_row *row);
 
+/* call.c: CALL by the option tables. */
+struct firn_sql_name;
+struct firn_sql_statement;
+/* The name that a session opens, of one in SQL; within `catalog` unless that is empty. USAGE when it is of another. */
+FIRN_CHECKED firn_status cli_table_name(struct firn_op *op, struct cli *cli, struct firn_text catalog,
+                                        const struct firn_sql_name *name, struct firn_text *out);
+FIRN_CHECKED firn_status cli_call(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement);
+/* The procedure's name as SQL has it, of a command's or an option's name; "option" is "options" there. */
+struct firn_text cli_sql_name(struct firn_arena *arena, const char *name);
+/* "a timestamp", "an array of texts": what an argument must be. */
+const char *cli_sql_type_text(const struct cli_option *option);
+/* statement.c: a statement of any kind, with results on standard output. */
+FIRN_CHECKED firn_status cli_run_statement(struct firn_op *op, struct cli *cli,
+                                           const struct firn_sql_statement *statement);
+
 /* progress.c: a bar on a terminal, lines elsewhere, NULL with --quiet. */
 struct firn_progress;
 struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const char *what);
 
 extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
-    cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_help;
+    cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_sql, cmd_help;
 extern const struct cli_command cmd_rewrite_position_delete_files, cmd_convert_equality_deletes, cmd_rewrite_manifests;
 extern const struct cli_command cmd_create_branch, cmd_create_tag, cmd_drop_branch, cmd_drop_tag;
 extern const struct cli_command cmd_rollback_to_snapshot, cmd_rollback_to_timestamp, cmd_set_current_snapshot;

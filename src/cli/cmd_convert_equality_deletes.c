@@ -133,5 +133,6 @@ const struct cli_command cmd_convert_equality_deletes = {
                 "  firn convert-equality-deletes db.cdc --option partial-progress.enabled=true\n",
     .options = options,
     .args_size = sizeof(struct convert_args),
+    .call_arguments = 4,
     .run = run,
 };

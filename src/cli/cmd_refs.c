@@ -13,9 +13,10 @@ struct ref_args {
     bool dry_run;
 };
 
-#define WORD(name_, member, place, needed, text)                                                                       \
+#define WORD(...) TYPED_WORD(__VA_ARGS__, CLI_SQL_BY_KIND)
+#define TYPED_WORD(name_, member, place, needed, text, sql_)                                                           \
     {                                                                                                                  \
-        name_, CLI_POSITIONAL, offsetof(struct ref_args, member), place, NULL, NULL, 0, 0, needed, text                \
+        name_, CLI_POSITIONAL, offsetof(struct ref_args, member), place, NULL, NULL, 0, 0, needed, text, sql_          \
     }
 #define TEXT(name_, member, place, text)                                                                               \
     {                                                                                                                  \
@@ -56,20 +57,23 @@ static const struct cli_option drop_options[] = {
 };
 static const struct cli_option snapshot_options[] = {
     TABLE,
-    WORD("snapshot-id", snapshot_id, "SNAPSHOT_ID", true, "The snapshot"),
+    TYPED_WORD("snapshot-id", snapshot_id, "SNAPSHOT_ID", true, "The snapshot", CLI_SQL_LONG),
     DRY_RUN,
     { 0 },
 };
 static const struct cli_option timestamp_options[] = {
     TABLE,
-    WORD("timestamp", timestamp, "TIMESTAMP", true,
-         "Go to the newest ancestor older than this: '2026-11-01 10:30:00' (UTC), 2026-11-01, or an age such as 36h"),
+    TYPED_WORD(
+        "timestamp", timestamp, "TIMESTAMP", true,
+        "Go to the newest ancestor older than this: '2026-11-01 10:30:00' (UTC), 2026-11-01, or an age such as 36h",
+        CLI_SQL_TIMESTAMP),
     DRY_RUN,
     { 0 },
 };
 static const struct cli_option set_current_options[] = {
     TABLE,
-    TEXT("snapshot-id", snapshot_id, "ID", "Snapshot to make current"),
+    { "snapshot-id", CLI_TEXT, offsetof(struct ref_args, snapshot_id), "ID", NULL, NULL, 0, 0, false,
+      "Snapshot to make current", CLI_SQL_LONG },
     TEXT("ref", ref, "NAME", "Branch or tag whose snapshot to make current"),
     DRY_RUN,
     { 0 },
@@ -89,7 +93,7 @@ static const struct cli_option publish_options[] = {
 };
 static const struct cli_option ancestors_options[] = {
     TABLE,
-    WORD("snapshot-id", snapshot_id, "SNAPSHOT_ID", false, "Where to begin (the current snapshot)"),
+    TYPED_WORD("snapshot-id", snapshot_id, "SNAPSHOT_ID", false, "Where to begin (the current snapshot)", CLI_SQL_LONG),
     { 0 },
 };
 
@@ -359,63 +363,64 @@ static firn_status ancestors_of(struct firn_op *op, struct cli *cli, const void 
     return print_json(op, cli, rows);
 }
 
-#define COMMAND(name_, options_, run_, summary_, description_, examples_)                                              \
+/* `arity_`: as call_arguments. */
+#define COMMAND(name_, options_, arity_, run_, summary_, description_, examples_)                                      \
     {                                                                                                                  \
         .name = (name_), .summary = (summary_), .description = (description_), .examples = (examples_),                \
-        .options = (options_), .args_size = sizeof(struct ref_args), .run = (run_)                                     \
+        .options = (options_), .args_size = sizeof(struct ref_args), .call_arguments = (arity_), .run = (run_)         \
     }
 
 const struct cli_command cmd_create_branch =
-    COMMAND("create-branch", create_branch_options, create_branch, "Create or replace a branch (CREATE BRANCH)",
+    COMMAND("create-branch", create_branch_options, 0, create_branch, "Create or replace a branch (CREATE BRANCH)",
             "Makes a branch on a snapshot, or with --or-replace or --replace points one elsewhere. On a table without "
             "snapshots the branch gets an empty one. Branches and tags have one space of names.",
             "  firn create-branch db.txn audit\n"
             "  firn create-branch db.txn audit --or-replace --retain 30d --snapshot-retention '5 snapshots 7d'\n");
 const struct cli_command cmd_create_tag =
-    COMMAND("create-tag", create_tag_options, create_tag, "Create or replace a tag (CREATE TAG)",
+    COMMAND("create-tag", create_tag_options, 0, create_tag, "Create or replace a tag (CREATE TAG)",
             "Names a snapshot, which expiry then keeps as long as the tag is there.",
             "  firn create-tag db.txn eoy-2026 --retain 365d\n"
             "  firn create-tag db.txn before --as-of-version 5310972899275895471 --or-replace\n");
 const struct cli_command cmd_drop_branch =
-    COMMAND("drop-branch", drop_options, drop_branch, "Drop a branch (DROP BRANCH)",
+    COMMAND("drop-branch", drop_options, 0, drop_branch, "Drop a branch (DROP BRANCH)",
             "The branch's snapshots stay in the table until they expire. main cannot be dropped.",
             "  firn drop-branch db.txn audit --if-exists\n");
 const struct cli_command cmd_drop_tag =
-    COMMAND("drop-tag", drop_options, drop_tag, "Drop a tag (DROP TAG)",
+    COMMAND("drop-tag", drop_options, 0, drop_tag, "Drop a tag (DROP TAG)",
             "The tag's snapshot stays in the table until it expires.", "  firn drop-tag db.txn eoy-2026\n");
 const struct cli_command cmd_rollback_to_snapshot =
-    COMMAND("rollback-to-snapshot", snapshot_options, rollback_to_snapshot,
+    COMMAND("rollback-to-snapshot", snapshot_options, 2, rollback_to_snapshot,
             "Roll main back to an earlier snapshot (Spark's rollback_to_snapshot)",
             "The snapshot must be an ancestor of the current one. Later snapshots stay in the table until they expire.",
             "  firn rollback-to-snapshot db.txn 5310972899275895471\n");
 const struct cli_command cmd_rollback_to_timestamp =
-    COMMAND("rollback-to-timestamp", timestamp_options, rollback_to_timestamp,
+    COMMAND("rollback-to-timestamp", timestamp_options, 2, rollback_to_timestamp,
             "Roll main back to how it was at a time (Spark's rollback_to_timestamp)",
             "Goes to the newest ancestor of the current snapshot that is older than the time.",
             "  firn rollback-to-timestamp db.txn '2026-11-01 10:30:00'\n  firn rollback-to-timestamp db.txn 36h\n");
 const struct cli_command cmd_set_current_snapshot =
-    COMMAND("set-current-snapshot", set_current_options, set_current_snapshot,
+    COMMAND("set-current-snapshot", set_current_options, 3, set_current_snapshot,
             "Point main to any snapshot (Spark's set_current_snapshot)",
             "Unlike a rollback it asks nothing of the snapshot but that the table has it.",
             "  firn set-current-snapshot db.txn --snapshot-id 5310972899275895471\n"
             "  firn set-current-snapshot db.txn --ref eoy-2026\n");
 const struct cli_command cmd_fast_forward =
-    COMMAND("fast-forward", fast_forward_options, fast_forward,
+    COMMAND("fast-forward", fast_forward_options, 3, fast_forward,
             "Move a branch on to where another one is (Spark's fast_forward)",
             "The branch's head must be an ancestor of the other's. A branch that is not there is made.",
             "  firn fast-forward db.txn main audit\n");
 const struct cli_command cmd_cherrypick_snapshot =
-    COMMAND("cherrypick-snapshot", snapshot_options, cherrypick_snapshot,
+    COMMAND("cherrypick-snapshot", snapshot_options, 2, cherrypick_snapshot,
             "Bring a snapshot's changes to main (Spark's cherrypick_snapshot)",
             "main moves to the snapshot when that follows the current one. Otherwise the files of an append, or of a "
             "replacement of whole partitions, are committed anew; other snapshots cannot be picked.",
             "  firn cherrypick-snapshot db.txn 5310972899275895471\n");
 const struct cli_command cmd_publish_changes =
-    COMMAND("publish-changes", publish_options, publish_changes,
+    COMMAND("publish-changes", publish_options, 2, publish_changes,
             "Publish what was staged under a wap.id (Spark's publish_changes)",
             "Finds the one snapshot that was written with this wap.id and cherry-picks it.",
             "  firn publish-changes db.txn nightly-2026-11-30\n");
-const struct cli_command cmd_ancestors_of =
-    COMMAND("ancestors-of", ancestors_options, ancestors_of, "List a snapshot and its ancestors (Spark's ancestors_of)",
-            "Newest first, as far as the table still has them; times in milliseconds since the epoch.",
-            "  firn ancestors-of db.txn\n");
+const struct cli_command cmd_ancestors_of = COMMAND(
+    "ancestors-of", ancestors_options, 2, ancestors_of, "List a snapshot and its ancestors (Spark's ancestors_of)",
+    "Newest first, as far as the table still has them; times in milliseconds since the epoch.",
+    "  firn ancestors-of db.txn\n");

@@ -19,12 +19,11 @@ static const struct cli_option options[] = {
     { "older-than", CLI_TEXT, ARG(older_than), "TIME", NULL, NULL, 0, 0, false,
       "Take only files last changed before this: a timestamp (UTC where no zone is given) or an age such as 5d; at "
       "least "
-      "24 hours ago (3 days ago)" },
+      "24 hours ago (3 days ago)",
+      CLI_SQL_TIMESTAMP },
     { "location", CLI_TEXT, ARG(location), "LOCATION", NULL, NULL, 0, 0, false,
       "Folder to look at, in the table's location or in its write.*.path folders (the table's location)" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false, "List the orphan files and delete nothing" },
-    { "from", CLI_TEXT, ARG(from), "FILE", NULL, NULL, 0, 0, false,
-      "Delete only what this file names, unchanged since: the JSON that --dry-run --output json printed" },
     { "max-concurrent-deletes", CLI_NUMBER, ARG(max_concurrent_deletes), "N", NULL, NULL, 1, 1024, false,
       "Deletions at a time (as many as there are threads)" },
     { "file-list-view", CLI_TEXT, ARG(file_list_view), "FILE", NULL, NULL, 0, 0, false,
@@ -44,6 +43,8 @@ static const struct cli_option options[] = {
       "it, and what is hidden or young stays either way" },
     { "stream-results", CLI_FLAG, ARG(stream_results), NULL, NULL, NULL, 0, 0, false,
       "Print at most 20000 files, as Spark does then; memory is bounded either way" },
+    { "from", CLI_TEXT, ARG(from), "FILE", NULL, NULL, 0, 0, false,
+      "Delete only what this file names, unchanged since: the JSON that --dry-run --output json printed" },
     { "trust-location", CLI_FLAG, ARG(trust_location), NULL, NULL, NULL, 0, 0, false,
       "Take the location to be this table's although it lies elsewhere or holds metadata of other tables; tables that "
       "the "
@@ -265,5 +266,6 @@ const struct cli_command cmd_remove_orphan_files = {
                 "  firn remove-orphan-files db.txn --sweep --after 3d\n",
     .options = options,
     .args_size = sizeof(struct orphan_args),
+    .call_arguments = 11,
     .run = run,
 };

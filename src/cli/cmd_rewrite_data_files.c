@@ -17,9 +17,6 @@ static const struct cli_option options[] = {
       "binpack (the default); sort is not there yet" },
     { "sort-order", CLI_TEXT, ARG(sort_order), "ORDER", NULL, NULL, 0, 0, false,
       "Order for the sort strategy, which is not there yet" },
-    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
-      "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" },
-    { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
     { "option", CLI_PAIRS, ARG(options), "KEY=VALUE", NULL, NULL, 0, 0, false,
       "An entry of Spark's options map (repeatable): target-file-size-bytes, min-file-size-bytes, max-file-size-bytes, "
       "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
@@ -28,6 +25,9 @@ static const struct cli_option options[] = {
       "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; and firn's own carry-over-deletes, "
       "layout and "
       "force-rung" },
+    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
+      "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" },
+    { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
     { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
       "Proof before the commit: counts and footers, or also a fingerprint of every column" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
@@ -269,5 +269,6 @@ const struct cli_command cmd_rewrite_data_files = {
         "  firn rewrite-data-files db.txn --option target-file-size-bytes=536870912 --option min-input-files=5\n",
     .options = options,
     .args_size = sizeof(struct rewrite_args),
+    .call_arguments = 6,
     .run = run,
 };

@@ -17,7 +17,7 @@ static const struct cli_option options[] = {
     { "spec-id", CLI_NUMBER, ARG(spec_id), "ID", NULL, NULL, 0, INT32_MAX, false,
       "Rewrite the manifests of this partition spec (the table's current one)" },
     { "sort-by", CLI_TEXT, ARG(sort_by), "FIELD[,FIELD]", NULL, NULL, 0, 0, false,
-      "Cluster by these partition fields, in this order (all fields of the spec)" },
+      "Cluster by these partition fields, in this order (all fields of the spec)", CLI_SQL_TEXTS },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
       "Print the plan with a reason for every manifest, and change nothing" },
     { 0 },
@@ -112,5 +112,6 @@ const struct cli_command cmd_rewrite_manifests = {
                 "  firn rewrite-manifests db.txn --spec-id 0 --sort-by region,day\n",
     .options = options,
     .args_size = sizeof(struct rewrite_args),
+    .call_arguments = 4,
     .run = run,
 };

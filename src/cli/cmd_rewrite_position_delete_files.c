@@ -14,12 +14,12 @@ struct rewrite_args {
 static const struct cli_option options[] = {
     { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true,
       "Table whose position delete files are rewritten" },
-    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
-      "Rewrite only delete files of partitions that may hold rows matching this Spark SQL predicate" },
     { "option", CLI_PAIRS, ARG(options), "KEY=VALUE", NULL, NULL, 0, 0, false,
       "An entry of Spark's options map (repeatable): target-file-size-bytes, min-file-size-bytes, max-file-size-bytes, "
       "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
       "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits" },
+    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
+      "Rewrite only delete files of partitions that may hold rows matching this Spark SQL predicate" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
       "Print the plan with a reason for every delete file, and change nothing" },
     { 0 },
@@ -117,5 +117,6 @@ const struct cli_command cmd_rewrite_position_delete_files = {
                 "partial-progress.enabled=true\n",
     .options = options,
     .args_size = sizeof(struct rewrite_args),
+    .call_arguments = 3,
     .run = run,
 };

@@ -22,8 +22,10 @@ const struct cli_option cli_global_options[] = {
     { "log-level", CLI_CHOICE, GLOBAL(log_level), "LEVEL", "warn", "error|warn|info|debug", 0, 0, false,
       "What is logged on standard error" },
     { "quiet", CLI_FLAG, GLOBAL(quiet), NULL, NULL, NULL, 0, 0, false, "No progress" },
-    { "help", CLI_FLAG, GLOBAL(help), NULL, NULL, NULL, 0, 0, false, "Explain a command (also -h)" },
-    { "version", CLI_FLAG, GLOBAL(version), NULL, NULL, NULL, 0, 0, false, "Print the version (also -V)" },
+    { "help", CLI_FLAG, GLOBAL(help), NULL, NULL, NULL, 0, 0, false, "Explain a command (also -h)", CLI_SQL_BY_KIND,
+      'h' },
+    { "version", CLI_FLAG, GLOBAL(version), NULL, NULL, NULL, 0, 0, false, "Print the version (also -V)",
+      CLI_SQL_BY_KIND, 'V' },
     { 0 },
 };
 
@@ -50,6 +52,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_describe,
     &cmd_inspect,
     &cmd_verify,
+    &cmd_sql,
     &cmd_demo,
     &cmd_help,
     NULL,

@@ -50,11 +50,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, int argc, char **arg
         cli_print_help(cli->err, NULL);
         return firn_fail(op, FIRN_USAGE, "no command was given");
     }
-    firn_status status = cli->command->run(op, cli, cli->args);
-    if (status != FIRN_OK && status != FIRN_PARTIAL)
-        return status;
-    FIRN_TRY(cli_flush(op, cli));
-    return status;
+    return cli_run(op, cli);
 }
 
 int main(int argc, char **argv)

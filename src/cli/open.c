@@ -8,29 +8,42 @@ extern char **environ;
 
 enum { CONFIG_BYTES_MAX = 1 << 20 };
 
-/* NOT_FOUND when there is no such file. */
-static firn_status read_file(struct firn_op *op, struct firn_text path, struct firn_text *out)
+/* Reads to the end of `file`. */
+static firn_status read_stream(struct firn_op *op, FILE *file, struct firn_text path, size_t bytes_max,
+                               struct firn_text *out)
 {
+    size_t capacity = 1 << 16, len = 0, got;
+    char *text = firn_arena_alloc(op->arena, capacity);
+    while ((got = fread(text + len, 1, capacity - len, file)) > 0) {
+        len += got;
+        if (len > bytes_max)
+            return firn_fail(op, FIRN_LIMIT, "%.*s has more than %zu bytes", FIRN_FMT(path), bytes_max);
+        if (len == capacity)
+            text = firn_array_grow(op->arena, text, len, &capacity, 1);
+    }
+    if (ferror(file))
+        return firn_fail_errno(op, errno, "cannot read %.*s", FIRN_FMT(path));
+    text[len] = '\0';
+    *out = (struct firn_text){ text, len };
+    return FIRN_OK;
+}
+
+firn_status cli_read_file(struct firn_op *op, struct firn_text path, size_t bytes_max, struct firn_text *out)
+{
+    if (firn_text_is(path, "-"))
+        return read_stream(op, stdin, FIRN_TEXT("standard input"), bytes_max, out);
     FILE *file = fopen(path.data, "re");
     if (!file)
         return firn_fail_errno(op, errno, "cannot open %.*s", FIRN_FMT(path));
-    char *text = firn_arena_alloc(op->arena, CONFIG_BYTES_MAX + 1);
-    size_t len = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
-    bool failed = ferror(file);
-    int error = errno;
+    firn_status status = read_stream(op, file, path, bytes_max, out);
     fclose(file);
-    if (failed)
-        return firn_fail_errno(op, error, "cannot read %.*s", FIRN_FMT(path));
-    if (len > CONFIG_BYTES_MAX)
-        return firn_fail(op, FIRN_LIMIT, "%.*s has more than %d bytes", FIRN_FMT(path), CONFIG_BYTES_MAX);
-    *out = (struct firn_text){ text, len };
-    return FIRN_OK;
+    return status;
 }
 
 static firn_status load_yaml(struct firn_op *op, struct cli *cli, struct firn_text path, bool required)
 {
     struct firn_text yaml;
-    firn_status status = read_file(op, path, &yaml);
+    firn_status status = cli_read_file(op, path, CONFIG_BYTES_MAX, &yaml);
     if (status == FIRN_NOT_FOUND && !required)
         return FIRN_OK;
     FIRN_TRY(status);

@@ -20,7 +20,7 @@ static bool same_name(const char *name, struct firn_text given)
     return true;
 }
 
-static const struct cli_option *find_option(const struct cli_option *options, struct firn_text name)
+const struct cli_option *cli_find_option(const struct cli_option *options, struct firn_text name)
 {
     for (const struct cli_option *option = options; option && option->name; option++)
         if (option->kind != CLI_WORDS && same_name(option->name, name))
@@ -165,6 +165,14 @@ static firn_status take_value(struct firn_op *op, const struct cli_option *optio
     return FIRN_OK;
 }
 
+firn_status cli_begin_command(struct firn_op *op, struct cli *cli, const struct cli_command *command)
+{
+    cli->command = command;
+    cli->given = 0;
+    cli->args = firn_arena_alloc(&cli->arena, command->args_size);
+    return set_defaults(op, cli, command->options, cli->args);
+}
+
 /* `option` is a row of the command's table. */
 static void note_given(struct cli *cli, const struct cli_option *option)
 {
@@ -184,6 +192,19 @@ bool cli_is_given(const struct cli *cli, const char *name)
     return false;
 }
 
+firn_status cli_give(struct firn_op *op, struct cli *cli, const struct cli_option *option, struct firn_text value)
+{
+    note_given(cli, option);
+    return set_option(op, cli, option, cli->args, value);
+}
+
+void cli_give_pair(struct cli *cli, const struct cli_option *option, struct firn_property pair)
+{
+    struct cli_pairs *pairs = (struct cli_pairs *)(void *)((char *)cli->args + option->offset);
+    note_given(cli, option);
+    FIRN_PUSH(&cli->arena, pairs, pair);
+}
+
 struct cli_words cli_split(struct firn_arena *arena, struct firn_text list)
 {
     struct cli_words words = { .items = FIRN_NEW_ARRAY(arena, struct firn_text, list.len), .capacity = list.len };
@@ -195,6 +216,43 @@ struct cli_words cli_split(struct firn_arena *arena, struct firn_text list)
     return words;
 }
 
+/* Of the command, or of all commands; in that order. */
+struct found_option {
+    const struct cli_option *option; /* NULL: neither has it */
+    bool is_global;
+};
+
+static firn_status give_found(struct firn_op *op, struct cli *cli, struct found_option found, struct firn_text value)
+{
+    return found.is_global ? set_option(op, cli, found.option, &cli->globals, value)
+                           : cli_give(op, cli, found.option, value);
+}
+
+static struct found_option find_by_name(const struct cli *cli, struct firn_text name)
+{
+    const struct cli_option *option = cli->command ? cli_find_option(cli->command->options, name) : NULL;
+    if (option)
+        return (struct found_option){ option, false };
+    return (struct found_option){ cli_find_option(cli_global_options, name), true };
+}
+
+static const struct cli_option *find_letter(const struct cli_option *options, char letter)
+{
+    for (const struct cli_option *option = options; option && option->name; option++)
+        if (option->letter == letter)
+            return option;
+    return NULL;
+}
+
+static struct found_option find_by_letter(const struct cli *cli, char letter)
+{
+    const struct cli_option *option = cli->command ? find_letter(cli->command->options, letter) : NULL;
+    if (option)
+        return (struct found_option){ option, false };
+    return (struct found_option){ find_letter(cli_global_options, letter), true };
+}
+
+/* "--name", "--name=value". */
 static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, char **argv, int *at)
 {
     struct firn_text name = firn_text_of(argv[*at] + 2), value = FIRN_TEXT(""), inline_value = FIRN_TEXT("");
@@ -203,18 +261,23 @@ static firn_status take_option(struct firn_op *op, struct cli *cli, int argc, ch
         inline_value = firn_text_from(name, (size_t)equals + 1);
         name = firn_text_until(name, (size_t)equals);
     }
-    void *args = cli->args;
-    const struct cli_option *option = cli->command ? find_option(cli->command->options, name) : NULL;
-    if (!option) {
-        option = find_option(cli_global_options, name);
-        args = &cli->globals;
-    }
-    if (!option)
+    struct found_option found = find_by_name(cli, name);
+    if (!found.option)
         return unknown_option(op, cli, name);
-    FIRN_TRY(take_value(op, option, inline_value, equals >= 0, argc, argv, at, &value));
-    if (args == cli->args)
-        note_given(cli, option);
-    return set_option(op, cli, option, args, value);
+    FIRN_TRY(take_value(op, found.option, inline_value, equals >= 0, argc, argv, at, &value));
+    return give_found(op, cli, found, value);
+}
+
+/* "-x", with its value in the next argument. */
+static firn_status take_letter(struct firn_op *op, struct cli *cli, int argc, char **argv, int *at)
+{
+    struct firn_text value = FIRN_TEXT("");
+    const char *arg = argv[*at];
+    struct found_option found = arg[2] ? (struct found_option){ 0 } : find_by_letter(cli, arg[1]);
+    if (!found.option)
+        return firn_fail(op, FIRN_USAGE, "unknown option %s", arg);
+    FIRN_TRY(take_value(op, found.option, value, false, argc, argv, at, &value));
+    return give_found(op, cli, found, value);
 }
 
 /* The first that was given neither in its place nor by name. */
@@ -232,14 +295,12 @@ static firn_status take_word(struct firn_op *op, struct cli *cli, struct firn_te
         cli->command = cli_find_command(word);
         if (!cli->command)
             return unknown_command(op, word);
-        cli->args = firn_arena_alloc(&cli->arena, cli->command->args_size);
-        return set_defaults(op, cli, cli->command->options, cli->args);
+        return cli_begin_command(op, cli, cli->command);
     }
     const struct cli_option *option = next_positional(cli);
     if (!option)
         return firn_fail(op, FIRN_USAGE, "%s: unexpected argument '%.*s'", cli->command->name, FIRN_FMT(word));
-    note_given(cli, option);
-    return set_option(op, cli, option, cli->args, word);
+    return cli_give(op, cli, option, word);
 }
 
 static firn_status check_required(struct firn_op *op, const struct cli *cli)
@@ -255,6 +316,15 @@ static firn_status check_required(struct firn_op *op, const struct cli *cli)
     return FIRN_OK;
 }
 
+firn_status cli_run(struct firn_op *op, struct cli *cli)
+{
+    firn_status status = cli->command->run(op, cli, cli->args);
+    if (status != FIRN_OK && status != FIRN_PARTIAL)
+        return status;
+    FIRN_TRY(cli_flush(op, cli));
+    return status;
+}
+
 firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv)
 {
     bool only_words = false; /* after "--" */
@@ -263,12 +333,10 @@ firn_status cli_parse(struct firn_op *op, struct cli *cli, int argc, char **argv
         const char *arg = argv[at];
         if (!only_words && strcmp(arg, "--") == 0)
             only_words = true;
-        else if (!only_words && (strcmp(arg, "-h") == 0 || strcmp(arg, "-V") == 0))
-            *(arg[1] == 'h' ? &cli->globals.help : &cli->globals.version) = true;
         else if (!only_words && strncmp(arg, "--", 2) == 0)
             FIRN_TRY(take_option(op, cli, argc, argv, &at));
         else if (!only_words && arg[0] == '-' && arg[1])
-            return firn_fail(op, FIRN_USAGE, "unknown option %s", arg);
+            FIRN_TRY(take_letter(op, cli, argc, argv, &at));
         else
             FIRN_TRY(take_word(op, cli, firn_text_of(arg)));
     }

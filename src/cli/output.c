@@ -15,8 +15,8 @@ static int write_part(const char *data, size_t len, void *out)
 
 firn_status cli_print_json(struct firn_op *op, struct cli *cli, const json_t *json)
 {
-    if (json_dump_callback(json, write_part, cli->out, JSON_INDENT(2) | JSON_ENCODE_ANY) != 0 ||
-        fputc('\n', cli->out) == EOF)
+    size_t form = cli->json_lines ? JSON_COMPACT : JSON_INDENT(2);
+    if (json_dump_callback(json, write_part, cli->out, form | JSON_ENCODE_ANY) != 0 || fputc('\n', cli->out) == EOF)
         return firn_fail_errno(op, errno, "cannot write to standard output");
     return FIRN_OK;
 }

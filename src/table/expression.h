@@ -46,6 +46,10 @@ FIRN_CHECKED firn_status firn_predicate_parse(struct firn_op *op, struct firn_te
                                               const struct firn_schema *schema, const struct firn_predicate **out);
 struct firn_text firn_predicate_text(struct firn_arena *arena, const struct firn_predicate *predicate);
 
+/* Spark's casts of text: "2024", "2024-1", "2024-01-05"; with a time for timestamps. Times without a zone are UTC. */
+bool firn_literal_date(struct firn_text text, int64_t *days);
+bool firn_literal_timestamp(struct firn_arena *arena, struct firn_text text, int64_t *micros, int32_t *nanos);
+
 /* Inclusive tests: false only when no row can match. `types` are the spec's (firn_partition_types). */
 bool firn_predicate_manifest_may_match(const struct firn_predicate *predicate, const struct firn_partition_spec *spec,
                                        const struct firn_type *types, const struct firn_manifest_file *manifest);

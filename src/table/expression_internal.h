@@ -3,31 +3,7 @@
 #define FIRN_TABLE_EXPRESSION_INTERNAL_H
 
 #include "table/expression.h"
-
-enum firn_token_kind {
-    FIRN_TOKEN_END,
-    FIRN_TOKEN_NAME,
-    FIRN_TOKEN_QUOTED, /* `name` */
-    FIRN_TOKEN_NUMBER,
-    FIRN_TOKEN_STRING,
-    FIRN_TOKEN_HEX, /* X'...' */
-    FIRN_TOKEN_SYMBOL
-};
-
-struct firn_token {
-    enum firn_token_kind kind;
-    size_t at;             /* position in the WHERE text */
-    struct firn_text text; /* as written; QUOTED, STRING, HEX: the content */
-};
-
-struct firn_tokens {
-    struct firn_token *items;
-    size_t count;
-    size_t capacity;
-};
-
-/* Cuts a WHERE text into tokens; the last one is END. USAGE for a quote that is not closed, or a foreign sign. */
-FIRN_CHECKED firn_status firn_where_lex(struct firn_op *op, struct firn_text text, struct firn_tokens *out);
+#include "table/token.h"
 
 enum firn_literal_kind {
     FIRN_LITERAL_NULL,
@@ -50,10 +26,6 @@ struct firn_literal {
     int64_t micros;        /* TIMESTAMP */
     int32_t nanos;         /* TIMESTAMP: beyond the microsecond */
 };
-
-/* Spark's casts of text: "2024", "2024-1", "2024-01-05"; with a time for timestamps. Times without a zone are UTC. */
-bool firn_literal_date(struct firn_text text, int64_t *days);
-bool firn_literal_timestamp(struct firn_arena *arena, struct firn_text text, int64_t *micros, int32_t *nanos);
 
 extern const struct firn_predicate firn_predicate_true, firn_predicate_false;
 /* AND or OR of two predicates, constants folded. */

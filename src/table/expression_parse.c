@@ -17,6 +17,28 @@ struct parser {
     uint32_t leaves;
 };
 
+firn_status firn_where_fail(struct firn_op *op, size_t at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct firn_text message = firn_text_vformat(op->arena, format, args);
+    va_end(args);
+    return firn_fail(op, FIRN_USAGE, "where, character %zu: %.*s", at + 1, FIRN_FMT(message));
+}
+
+static firn_status cut_into_tokens(struct firn_op *op, struct firn_text text, struct firn_tokens *out)
+{
+    struct firn_lexer lexer = { .op = op, .text = text };
+    struct firn_token token;
+    do {
+        FIRN_TRY(firn_context(op, firn_token_next(&lexer, &token), "where, character %zu", lexer.at + 1));
+        if (token.kind == FIRN_TOKEN_FOREIGN)
+            return firn_where_fail(op, token.at, "unexpected character '%.*s'", FIRN_FMT(token.text));
+        FIRN_PUSH(op->arena, out, token);
+    } while (token.kind != FIRN_TOKEN_END);
+    return FIRN_OK;
+}
+
 struct operand {
     const struct firn_field *field; /* NULL: a literal */
     struct firn_literal literal;
@@ -28,26 +50,16 @@ static const struct firn_token *peek(const struct parser *parser, size_t ahead)
     return &parser->tokens.items[FIRN_MIN(parser->next + ahead, parser->tokens.count - 1)];
 }
 
-static bool is_word(const struct firn_token *token, const char *word)
-{
-    return token->kind == FIRN_TOKEN_NAME && firn_text_same_nocase(token->text, firn_text_of(word));
-}
-
-static bool is_symbol(const struct firn_token *token, const char *symbol)
-{
-    return token->kind == FIRN_TOKEN_SYMBOL && firn_text_is(token->text, symbol);
-}
-
 static bool take_word(struct parser *parser, const char *word)
 {
-    bool found = is_word(peek(parser, 0), word);
+    bool found = firn_token_is_word(peek(parser, 0), word);
     parser->next += found;
     return found;
 }
 
 static bool take_symbol(struct parser *parser, const char *symbol)
 {
-    bool found = is_symbol(peek(parser, 0), symbol);
+    bool found = firn_token_is_symbol(peek(parser, 0), symbol);
     parser->next += found;
     return found;
 }
@@ -70,7 +82,7 @@ static bool is_reserved(const struct firn_token *token)
 {
     static const char *const words[] = { "and", "or", "not", "in", "is", "like", "between", "null", "true", "false" };
     for (size_t i = 0; i < FIRN_COUNT_OF(words); i++)
-        if (is_word(token, words[i]))
+        if (firn_token_is_word(token, words[i]))
             return true;
     return false;
 }
@@ -98,7 +110,7 @@ static firn_status parse_column(struct parser *parser, const struct firn_field *
         if (token->kind != FIRN_TOKEN_QUOTED && (token->kind != FIRN_TOKEN_NAME || is_reserved(token)))
             return fail_expected(parser, "a column");
         parser->next++;
-        if (is_symbol(peek(parser, 0), "("))
+        if (firn_token_is_symbol(peek(parser, 0), "("))
             return firn_where_fail(parser->op, token->at, "functions such as %.*s() are not supported here",
                                    FIRN_FMT(token->text));
         *out = find_child(type, token->text);
@@ -116,7 +128,7 @@ static firn_status parse_column(struct parser *parser, const struct firn_field *
 static firn_status parse_typed_literal(struct parser *parser, struct firn_literal *out)
 {
     const struct firn_token *word = peek(parser, 0), *content = peek(parser, 1);
-    bool date = is_word(word, "date");
+    bool date = firn_token_is_word(word, "date");
     struct firn_text text = firn_text_trim(content->text);
     bool good = date ? firn_literal_date(text, &out->days)
                      : firn_literal_timestamp(parser->op->arena, text, &out->micros, &out->nanos);
@@ -132,14 +144,14 @@ static bool is_typed_literal(const struct parser *parser)
 {
     const struct firn_token *word = peek(parser, 0);
     return peek(parser, 1)->kind == FIRN_TOKEN_STRING &&
-           (is_word(word, "date") || is_word(word, "timestamp") || is_word(word, "timestamp_ntz") ||
-            is_word(word, "timestamp_ltz"));
+           (firn_token_is_word(word, "date") || firn_token_is_word(word, "timestamp") ||
+            firn_token_is_word(word, "timestamp_ntz") || firn_token_is_word(word, "timestamp_ltz"));
 }
 
 static firn_status parse_number(struct parser *parser, struct firn_literal *out)
 {
-    while (is_symbol(peek(parser, 0), "-") || is_symbol(peek(parser, 0), "+"))
-        out->negative ^= is_symbol(&parser->tokens.items[parser->next++], "-");
+    while (firn_token_is_symbol(peek(parser, 0), "-") || firn_token_is_symbol(peek(parser, 0), "+"))
+        out->negative ^= firn_token_is_symbol(&parser->tokens.items[parser->next++], "-");
     if (peek(parser, 0)->kind != FIRN_TOKEN_NUMBER)
         return fail_expected(parser, "a number");
     out->kind = FIRN_LITERAL_NUMBER;
@@ -172,7 +184,7 @@ static firn_status find_literal(struct parser *parser, struct firn_literal *out,
         out->text = token->text;
         return FIRN_OK;
     }
-    if (token->kind == FIRN_TOKEN_NUMBER || is_symbol(token, "-") || is_symbol(token, "+"))
+    if (token->kind == FIRN_TOKEN_NUMBER || firn_token_is_symbol(token, "-") || firn_token_is_symbol(token, "+"))
         return parse_number(parser, out);
     if (token->kind == FIRN_TOKEN_HEX)
         return parse_hex(parser, out);
@@ -399,7 +411,7 @@ static firn_status parse_isnan(struct parser *parser, bool negate, const struct 
 
 static firn_status parse_primary(struct parser *parser, bool negate, const struct firn_predicate **out)
 {
-    if (is_word(peek(parser, 0), "isnan") && is_symbol(peek(parser, 1), "("))
+    if (firn_token_is_word(peek(parser, 0), "isnan") && firn_token_is_symbol(peek(parser, 1), "("))
         return parse_isnan(parser, negate, out);
     if (!take_symbol(parser, "("))
         return parse_predicate(parser, negate, out);
@@ -445,7 +457,7 @@ firn_status firn_predicate_parse(struct firn_op *op, struct firn_text text, cons
     struct parser parser = { .op = op, .schema = schema };
     if (text.len > TEXT_BYTES_MAX)
         return firn_fail(op, FIRN_USAGE, "where: the text has %zu bytes, more than %d", text.len, TEXT_BYTES_MAX);
-    FIRN_TRY(firn_where_lex(op, text, &parser.tokens));
+    FIRN_TRY(cut_into_tokens(op, text, &parser.tokens));
     FIRN_TRY(parse_or(&parser, false, out));
     return peek(&parser, 0)->kind == FIRN_TOKEN_END ? FIRN_OK : fail_expected(&parser, "AND, OR or the end");
 }
