@@ -31,7 +31,8 @@ static firn_status cut_into_tokens(struct firn_op *op, struct firn_text text, st
     struct firn_lexer lexer = { .op = op, .text = text };
     struct firn_token token;
     do {
-        FIRN_TRY(firn_context(op, firn_token_next(&lexer, &token), "where, character %zu", lexer.at + 1));
+        firn_status status = firn_token_next(&lexer, &token);
+        FIRN_TRY(firn_context(op, status, "where, character %zu", lexer.at + 1));
         if (token.kind == FIRN_TOKEN_FOREIGN)
             return firn_where_fail(op, token.at, "unexpected character '%.*s'", FIRN_FMT(token.text));
         FIRN_PUSH(op->arena, out, token);
