@@ -1,0 +1,51 @@
+/* SELECT over metadata tables: `SELECT ... FROM catalog.namespace.table.files`.
+ *
+ * The SQL is SQLite's with Spark's names: metadata tables by their names of two to many parts, `VERSION AS OF` and
+ * `TIMESTAMP AS OF`, backquotes, fields of structs (partition.day), items of maps (summary['added-records']), typed
+ * literals, fractions where whole numbers are divided. Only reading is possible. Rows are read as they are asked for,
+ * and of the manifests only what the statement uses. */
+#ifndef FIRN_SELECT_H
+#define FIRN_SELECT_H
+
+#include "firn/session.h"
+
+/* TEXT also stands for times ("2024-01-01 12:00:00.5", UTC), for bytes ("X'0a1b'"), and, as JSON, for maps, lists and
+ * structs. */
+enum firn_select_kind {
+    FIRN_SELECT_NULL,
+    FIRN_SELECT_BOOLEAN,
+    FIRN_SELECT_INTEGER,
+    FIRN_SELECT_REAL,
+    FIRN_SELECT_TEXT
+};
+
+struct firn_select_value {
+    enum firn_select_kind kind;
+    int64_t integer; /* BOOLEAN: 0 or 1 */
+    double real;
+    struct firn_text text;
+};
+
+struct firn_select_column {
+    struct firn_text name;
+    struct firn_text type; /* as Spark spells it: "bigint", "map<string,string>"; empty: of an expression */
+};
+
+struct firn_select;
+
+/* Opens a statement; the tables are loaded now, and stay as they are until close. `text` may end with ';'. USAGE with
+ * line and column for bad SQL and for anything that does not read; NOT_FOUND for unknown tables. Closed by the caller,
+ * also when steps failed, and before the session. */
+FIRN_CHECKED firn_status firn_select_open(struct firn_op *op, struct firn_session *session, struct firn_text text,
+                                          struct firn_select **out);
+/* The columns of the result; borrowed until close. */
+size_t firn_select_column_count(const struct firn_select *select);
+const struct firn_select_column *firn_select_columns(const struct firn_select *select);
+/* To the next row, at first to the first one. `*got` is false at the end. Fails as what is read fails. */
+FIRN_CHECKED firn_status firn_select_step(struct firn_op *op, struct firn_select *select, bool *got);
+/* A value of the current row; its text is borrowed until the next step. */
+struct firn_select_value firn_select_value(const struct firn_select *select, size_t column);
+/* NULL is fine. */
+void firn_select_close(struct firn_select *select);
+
+#endif

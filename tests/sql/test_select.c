@@ -1,0 +1,216 @@
+/* SELECT over metadata tables: names, spellings, what is refused, what is read. */
+#include "sql/select_world.h"
+
+#include "base/math.h"
+
+static void append(struct firn_op *op, struct select_world *world, const char *name, int64_t records)
+{
+    struct firn_data_file file = fixture_file(op, &world->fixture, name, records);
+    CHECK_OK(op, fixture_append(op, &world->fixture, &file, 1));
+}
+
+/* Three appends; a tag on the second. */
+static void begin(struct firn_op *op, struct select_world *world)
+{
+    world_begin(op, world, (struct fixture_options){ 0 });
+    append(op, world, "a", 1);
+    append(op, world, "bb", 2);
+    CHECK_OK(op, fixture_tag(op, &world->fixture, FIRN_TEXT("t1")));
+    append(op, world, "ccc", 3);
+}
+
+struct query {
+    const char *sql, *rows;
+};
+
+static void check_queries(struct firn_op *op, struct select_world *world, const struct query *queries, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        check_rows(op, world, queries[i].sql, queries[i].rows);
+}
+
+static void metadata_is_shown_as_tables(void **state)
+{
+    static const struct query queries[] = {
+        { "SELECT count(*) FROM db.t.snapshots", "3" },
+        { "SELECT operation, summary['added-records'] FROM c.db.t.snapshots ORDER BY committed_at",
+          "append|1; append|2; append|3" },
+        { "SELECT count(*), count(parent_id) FROM db.t.history", "3|2" },
+        { "SELECT DISTINCT is_current_ancestor FROM db.t.history", "true" },
+        { "SELECT name, type, max_reference_age_in_ms FROM db.t.refs ORDER BY name", "main|BRANCH|null; t1|TAG|null" },
+        { "SELECT count(*) FROM db.t.metadata_log_entries", "5" },
+        { "SELECT latest_sequence_number FROM db.t.metadata_log_entries ORDER BY timestamp DESC LIMIT 1", "3" },
+        { "SELECT count(*), sum(added_data_files_count) FROM db.t.manifests", "3|3" },
+        { "SELECT count(*), count(DISTINCT path) FROM db.t.all_manifests", "6|3" },
+        { "SELECT count(*) FROM db.t.manifests VERSION AS OF 't1'", "2" },
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin(op, &world);
+    check_queries(op, &world, queries, FIRN_COUNT_OF(queries));
+    world_end(&world);
+}
+
+static void sparks_spelling_is_understood(void **state)
+{
+    static const struct query queries[] = {
+        { "SELECT 7 / 2, 7 div 2, -7/2/2, 1 - 6 / 4", "3.5|3|-1.75|-0.5" },
+        { "SELECT 'it''s', 'it\\'s', \"a 'b'\" 'c'", "it's|it's|a 'b'c" },
+        { "SELECT DATE '2024-01-02', TIMESTAMP '2024-01-02T03:04:05.50Z'", "2024-01-02|2024-01-02 03:04:05.5" },
+        { "SELECT CAST('2024-01-02 03:04:05' AS DATE), cast (12 as string) || '!', CAST('5' AS BIGINT) + 1",
+          "2024-01-02|12!|6" },
+        { "SELECT 1 <=> NULL, NULL <=> NULL, 5L + 1, 1 == 1", "0|1|6|1" },
+        { "SELECT x'0A'; -- a comment; with a semicolon", "X'0a'" },
+        { "SELECT count(*) AS `a count` FROM `db`.`t`.`snapshots` WHERE `operation` = \"append\"", "3" },
+        { "SELECT s.summary.`added-records` FROM db.t.snapshots s WHERE snapshots.operation IS NULL", NULL },
+        { "SELECT SUM(s.summary['added-records']) FROM db.t.snapshots AS s JOIN db.t.refs r ON r.snapshot_id = "
+          "s.snapshot_id",
+          "5" },
+        { "SELECT count(*) FROM db.t.snapshots, db.t.refs WHERE snapshots.snapshot_id = refs.snapshot_id", "2" },
+        { "SELECT db.t.refs.name FROM db.t.refs WHERE db.t.refs.type = 'TAG'", "t1" },
+        { "WITH s AS (SELECT summary FROM db.t.snapshots) SELECT max(s.summary['added-records']) FROM s", "3" },
+        { "SELECT count(*) FROM (SELECT * FROM db.t.snapshots) WHERE operation LIKE 'app%' AND operation NOT LIKE 'A%'",
+          "3" },
+        { "VALUES (1, 'db.t.files'), (2, 'x')", "1|db.t.files; 2|x" },
+        { "SELECT sum(manifests.length_in_bytes) > 0, count(manifest_path) FROM db.t.manifests", "1|3" },
+        { "SELECT 'a' FROM db.t.refs WHERE name = 'main' UNION ALL SELECT 'b' FROM db.t.refs WHERE name = 't1'",
+          "a; b" },
+        { "SELECT count(*) FROM db.t.snapshots WHERE committed_at < current_timestamp() AND committed_at > '2020'",
+          "3" },
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin(op, &world);
+    for (size_t i = 0; i < FIRN_COUNT_OF(queries); i++)
+        if (queries[i].rows)
+            check_rows(op, &world, queries[i].sql, queries[i].rows);
+        else
+            check_error(op, &world, queries[i].sql, "no such column");
+    world_end(&world);
+}
+
+static void faults_are_told_with_their_place(void **state)
+{
+    static const struct query queries[] = {
+        { "SELECT nosuch FROM db.t.snapshots", "line 1, column 8: no such column: nosuch" },
+        { "SELECT *\nFROM db.t.nosuch", "line 2, column 6: 'nosuch' is no metadata table" },
+        { "SELECT * FROM db.x.snapshots", "db.x" },
+        { "SELECT * FROM files", "no such table" },
+        { "SELECT 1 +", "incomplete input" },
+        { "SELECT (1 + 2\n  FROM db.t.refs", "line 2, column 3" },
+        { "SELECT /* \n */ 1 ++ * 2", "line 2, column 10" },
+        { "SELECT 'open", "line 1, column 8: the quote '" },
+        { "SELECT count(*) FROM db.t.manifests VERSION AS OF 'nosuch'", "no snapshot, branch or tag 'nosuch'" },
+        { "SELECT count(*) FROM db.t.manifests VERSION AS OF now", "line 1, column 51" },
+        { "SELECT count(*) FROM db.t.manifests TIMESTAMP AS OF '1999-01-01'", "no snapshot as of" },
+        { "SELECT TIMESTAMP 'noon'", "line 1, column 18: 'noon' is no timestamp" },
+        { "", "only SELECT" },
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin(op, &world);
+    for (size_t i = 0; i < FIRN_COUNT_OF(queries); i++)
+        check_error(op, &world, queries[i].sql, queries[i].rows);
+    world_end(&world);
+}
+
+static void nothing_but_reading_is_possible(void **state)
+{
+    static const char *const hostile[] = {
+        "DROP TABLE db.t.files",
+        "INSERT INTO firn_0 VALUES (1)",
+        "DELETE FROM db.t.files",
+        "PRAGMA user_version = 1",
+        "ATTACH '/tmp/firn-must-not-exist.db' AS x",
+        "VACUUM INTO '/tmp/firn-must-not-exist.db'",
+        "SELECT 1; DROP TABLE x",
+        "SELECT load_extension('/tmp/x')",
+        "WITH x AS (SELECT 1) DELETE FROM firn_0",
+        "WITH x AS (SELECT 1) INSERT INTO sqlite_master SELECT * FROM x",
+        "SELECT * FROM pragma_table_info('sqlite_master')",
+        "SELECT writefile('/tmp/firn-must-not-exist', 'x')",
+        "SELECT readfile('/etc/passwd')",
+        "SELECT zeroblob(1000000000)",
+        "SELECT randomblob(2147483647)",
+        "EXPLAIN SELECT 1",
+        "CREATE TABLE x(a)",
+        "SELECT * FROM `db`.`t`.`files\"; DROP TABLE x; --`",
+        "SELECT `a\"b`.`c\"d` FROM db.t.refs",
+        "SELECT * FROM db.t.refs AS `x\" JOIN firn_9",
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin(op, &world);
+    for (size_t i = 0; i < FIRN_COUNT_OF(hostile); i++)
+        check_error(op, &world, hostile[i], "");
+    CHECK(fopen("/tmp/firn-must-not-exist.db", "rb") == NULL && fopen("/tmp/firn-must-not-exist", "rb") == NULL);
+    world_end(&world);
+}
+
+static void deep_and_long_texts_are_refused(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    enum { LEN = 100000 };
+    char *text = malloc(2 * LEN);
+    begin(op, &world);
+    memcpy(text, "SELECT ", 7);
+    memset(text + 7, '(', LEN);
+    text[LEN + 7] = '\0';
+    check_error(op, &world, text, "parentheses");
+    for (int i = 0; i < LEN / 2; i++)
+        memcpy(text + 7 + 2 * i, "-+", 2);
+    memcpy(text + 7 + LEN, "1", 2);
+    check_error(op, &world, text, "");
+    free(text);
+    world_end(&world);
+}
+
+static void columns_have_sparks_names_and_types(void **state)
+{
+    static const struct {
+        const char *name, *type;
+    } wanted[] = {
+        { "committed_at", "timestamp" }, { "snapshot_id", "bigint" },   { "parent_id", "bigint" },
+        { "operation", "string" },       { "manifest_list", "string" }, { "summary", "map<string,string>" },
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    struct firn_select *select;
+    begin(op, &world);
+    CHECK_OK(op, world_open(op, &world, "SELECT * FROM db.t.snapshots", &select));
+    CHECK(firn_select_column_count(select) == FIRN_COUNT_OF(wanted));
+    for (size_t i = 0; i < FIRN_COUNT_OF(wanted); i++) {
+        struct firn_select_column column = firn_select_columns(select)[i];
+        CHECK(firn_text_is(column.name, wanted[i].name) && firn_text_is(column.type, wanted[i].type), "%.*s %.*s",
+              FIRN_FMT(column.name), FIRN_FMT(column.type));
+    }
+    firn_select_close(select);
+    world_end(&world);
+}
+
+static void a_stop_ends_a_statement(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    struct firn_text got;
+    begin(op, &world);
+    op->deadline_ms = op->env->monotonic_ms(op->env->context) + 20;
+    CHECK_STATUS(op, FIRN_CANCELLED,
+                 try_rows(op, &world,
+                          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+                          &got));
+    op->deadline_ms = INT64_MAX;
+    world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(metadata_is_shown_as_tables),      TEST(sparks_spelling_is_understood),
+        TEST(faults_are_told_with_their_place), TEST(nothing_but_reading_is_possible),
+        TEST(deep_and_long_texts_are_refused),  TEST(columns_have_sparks_names_and_types),
+        TEST(a_stop_ends_a_statement),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
