@@ -162,7 +162,7 @@ static bool holds(enum firn_metadata_compare compare, int order)
 }
 
 /* Values of different kinds are left to SQLite, which has rules for them. */
-static bool may_hold(const struct firn_metadata_filter *filter, const struct firn_cell *value)
+bool firn_metadata_filter_holds(const struct firn_metadata_filter *filter, const struct firn_cell *value)
 {
     if (value->kind == FIRN_CELL_NULL)
         return false;
@@ -180,7 +180,7 @@ bool firn_metadata_filter_cell(const struct firn_metadata_request *request, cons
                                const struct firn_cell *value)
 {
     for (uint32_t i = 0; i < request->filter_count; i++)
-        if (same_path(&request->filters[i].path, path) && !may_hold(&request->filters[i], value))
+        if (same_path(&request->filters[i].path, path) && !firn_metadata_filter_holds(&request->filters[i], value))
             return false;
     return true;
 }

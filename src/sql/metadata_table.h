@@ -101,7 +101,9 @@ void firn_json_out_bytes(struct firn_json_out *json, struct firn_bytes bytes);
 struct firn_text firn_spark_value_text(struct firn_arena *arena, const struct firn_type *type,
                                        const struct firn_value *value);
 
-/* Whether a value can meet the conditions on a path; true where there are none. */
+/* Whether a value may meet a condition; values of another kind than the condition's always may. */
+bool firn_metadata_filter_holds(const struct firn_metadata_filter *filter, const struct firn_cell *value);
+/* Whether a value may meet the conditions on a path; true where there are none. */
 bool firn_metadata_filter_i64(const struct firn_metadata_request *request, struct firn_metadata_path path,
                               int64_t value);
 bool firn_metadata_filter_cell(const struct firn_metadata_request *request, const struct firn_metadata_path *path,
@@ -109,6 +111,9 @@ bool firn_metadata_filter_cell(const struct firn_metadata_request *request, cons
 
 extern const struct firn_metadata_table firn_snapshots_table, firn_history_table, firn_refs_table,
     firn_metadata_log_entries_table;
+extern const struct firn_metadata_table firn_files_table, firn_data_files_table, firn_delete_files_table,
+    firn_all_files_table, firn_all_data_files_table, firn_all_delete_files_table;
+extern const struct firn_metadata_table firn_entries_table, firn_all_entries_table;
 extern const struct firn_metadata_table firn_manifests_table, firn_all_manifests_table;
 
 #endif

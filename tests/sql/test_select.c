@@ -166,6 +166,103 @@ static void deep_and_long_texts_are_refused(void **state)
     world_end(&world);
 }
 
+/* A table by "id" (identity), with bounds; one commit a file, then a delete file. */
+static void begin_partitioned(struct firn_op *op, struct select_world *world)
+{
+    static const char spec[] = "{\"spec-id\": 0, \"fields\": [{\"source-id\": 1, \"field-id\": 1000, \"name\": "
+                               "\"p\", \"transform\": \"identity\"}]}";
+    world_begin(op, world, (struct fixture_options){ .spec = spec });
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = { "a", "bb", "ccc", "d-deletes" };
+        struct firn_data_file file = fixture_file(op, &world->fixture, names[i], 10 * (i + 1));
+        struct firn_value *value = FIRN_NEW(op->arena, struct firn_value);
+        uint8_t *bound = firn_arena_alloc(op->arena, 4);
+        *value = (struct firn_value){ .type = FIRN_TYPE_INT, .integer = i < 3 ? i : 0 };
+        file.partition = (struct firn_partition){ value, 1 };
+        firn_store_le32(bound, (uint32_t)i);
+        static int32_t ids[] = { 1 };
+        static int64_t counts[] = { 7 };
+        struct firn_bytes *bounds = FIRN_NEW(op->arena, struct firn_bytes);
+        *bounds = (struct firn_bytes){ bound, 4 };
+        file.value_counts = (struct firn_count_map){ ids, counts, 1, true };
+        file.lower_bounds = (struct firn_bound_map){ ids, bounds, 1, true };
+        file.content = i < 3 ? FIRN_CONTENT_DATA : FIRN_CONTENT_POSITION_DELETES;
+        if (i < 3)
+            CHECK_OK(op, fixture_append(op, &world->fixture, &file, 1));
+        else
+            CHECK_OK(op, fixture_delete(op, &world->fixture, &file, 1));
+    }
+}
+
+static void files_and_entries_are_shown(void **state)
+{
+    static const struct query queries[] = {
+        { "SELECT count(*), sum(record_count) FROM db.t.files", "4|100" },
+        { "SELECT content, count(*) FROM db.t.files GROUP BY content ORDER BY 1", "0|3; 1|1" },
+        { "SELECT count(*) FROM db.t.data_files UNION ALL SELECT count(*) FROM db.t.delete_files", "3; 1" },
+        { "SELECT record_count, partition, partition.p, spec_id, file_format FROM db.t.data_files ORDER BY partition.p",
+          "10|{\"p\":0}|0|0|PARQUET; 20|{\"p\":1}|1|0|PARQUET; 30|{\"p\":2}|2|0|PARQUET" },
+        { "SELECT partition, COUNT(*) AS file_cnt, ROUND(AVG(file_size_in_bytes) / 1024 / 1024, 2) AS avg_size_mb FROM "
+          "db.t.files GROUP BY partition HAVING COUNT(*) > 1 OR AVG(file_size_in_bytes) > 67108864",
+          "{\"p\":0}|2|0" },
+        { "SELECT value_counts, value_counts[1], lower_bounds[1], readable_metrics.id.lower_bound, "
+          "readable_metrics.v.upper_bound FROM db.t.data_files f WHERE f.partition.p = 2",
+          "{\"1\":7}|7|X'02000000'|2|null" },
+        { "SELECT readable_metrics FROM db.t.delete_files",
+          "{\"id\":{\"column_size\":null,\"value_count\":7,\"null_value_count\":null,\"nan_value_count\":null,"
+          "\"lower_bound\":3,\"upper_bound\":null},\"v\":{\"column_size\":null,\"value_count\":null,"
+          "\"null_value_count\":null,\"nan_value_count\":null,\"lower_bound\":null,\"upper_bound\":null}}" },
+        { "SELECT status, sequence_number, data_file.record_count, data_file.partition.p FROM db.t.entries ORDER BY 2",
+          "1|1|10|0; 1|2|20|1; 1|3|30|2; 1|4|40|0" },
+        { "SELECT json_extract(data_file, '$.content'), e.readable_metrics.id.value_count FROM db.t.entries e WHERE "
+          "status < 2 AND sequence_number = 4",
+          "1|7" },
+        { "SELECT count(*) FROM db.t.all_files UNION ALL SELECT count(*) FROM db.t.all_data_files UNION ALL SELECT "
+          "count(*) FROM db.t.all_delete_files UNION ALL SELECT count(*) FROM db.t.all_entries",
+          "4; 3; 1; 4" },
+        { "SELECT x.partition.p FROM (SELECT partition FROM db.t.data_files) x ORDER BY 1", "0; 1; 2" },
+        { "SELECT s.operation, count(*) FROM db.t.entries e JOIN db.t.snapshots s ON e.snapshot_id = s.snapshot_id "
+          "GROUP BY 1 ORDER BY 1",
+          "append|3; overwrite|1" },
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin_partitioned(op, &world);
+    check_queries(op, &world, queries, FIRN_COUNT_OF(queries));
+    check_error(op, &world, "SELECT partition.nosuch FROM db.t.files", "line 1, column 18: 'partition' has no field");
+    world_end(&world);
+}
+
+static void conditions_leave_manifests_unread(void **state)
+{
+    static const struct {
+        const char *sql;
+        unsigned manifests;
+    } cases[] = {
+        { "SELECT count(*) FROM db.t.snapshots", 0 },
+        { "SELECT path FROM db.t.manifests", 0 },
+        { "SELECT file_path FROM db.t.files", 4 },
+        { "SELECT file_path FROM db.t.files WHERE content = 0", 3 },
+        { "SELECT file_path FROM db.t.files WHERE content > 0", 1 },
+        { "SELECT file_path FROM db.t.files WHERE partition.p = 1", 1 },
+        { "SELECT file_path FROM db.t.files WHERE partition.p >= 1 AND content = 0", 2 },
+        { "SELECT file_path FROM db.t.files WHERE spec_id = 5", 0 },
+        { "SELECT file_path FROM db.t.files WHERE partition.p = 0 OR content = 1", 4 },
+        { "SELECT file_path FROM db.t.all_files WHERE content = 1", 1 },
+        { "SELECT data_file.file_path FROM db.t.entries WHERE status = 2", 0 },
+        { "SELECT status FROM db.t.entries WHERE data_file.partition.p = 2 AND data_file.content = 0", 1 },
+        { "SELECT count(*) FROM db.t.entries WHERE snapshot_id = 1", 0 },
+    };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin_partitioned(op, &world);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        unsigned opened = count_opens(op, &world, cases[i].sql);
+        CHECK(opened == cases[i].manifests, "%s: %u manifests were read", cases[i].sql, opened);
+    }
+    world_end(&world);
+}
+
 static void columns_have_sparks_names_and_types(void **state)
 {
     static const struct {
@@ -207,9 +304,10 @@ static void a_stop_ends_a_statement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(metadata_is_shown_as_tables),      TEST(sparks_spelling_is_understood),
-        TEST(faults_are_told_with_their_place), TEST(nothing_but_reading_is_possible),
-        TEST(deep_and_long_texts_are_refused),  TEST(columns_have_sparks_names_and_types),
+        TEST(metadata_is_shown_as_tables),       TEST(sparks_spelling_is_understood),
+        TEST(faults_are_told_with_their_place),  TEST(nothing_but_reading_is_possible),
+        TEST(deep_and_long_texts_are_refused),   TEST(files_and_entries_are_shown),
+        TEST(conditions_leave_manifests_unread), TEST(columns_have_sparks_names_and_types),
         TEST(a_stop_ends_a_statement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
