@@ -57,6 +57,12 @@ void firn_change_require_model(struct firn_change *change, const struct firn_met
                       metadata->current_schema_id);
 }
 
+void firn_change_require_sort_order(struct firn_change *change, const struct firn_metadata *metadata)
+{
+    firn_json_set_i64(add_object(change->requirements, "type", "assert-default-sort-order-id"), "default-sort-order-id",
+                      metadata->default_sort_order_id);
+}
+
 static void set_limit(json_t *json, const char *key, int64_t value)
 {
     if (value >= 0)
@@ -101,4 +107,14 @@ firn_status firn_change_commit(struct firn_op *op, struct firn_table *table, fir
         if (!firn_retry_wait(op, &policy, number, started_ms))
             return firn_context(op, status, "%d attempts to commit", number);
     }
+}
+
+firn_status firn_change_run(struct firn_op *op, struct firn_table *table, firn_change_decide *decide, void *context,
+                            bool dry_run)
+{
+    struct firn_change change;
+    if (!dry_run)
+        return firn_change_commit(op, table, decide, context);
+    firn_change_init(op, &change);
+    return decide(op, context, table, &change);
 }

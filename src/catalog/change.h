@@ -22,6 +22,8 @@ void firn_change_require_ref(struct firn_change *change, struct firn_text name, 
 void firn_change_require_refs(struct firn_change *change, const struct firn_metadata *metadata);
 /* The default partition spec and the current schema are still the same. */
 void firn_change_require_model(struct firn_change *change, const struct firn_metadata *metadata);
+/* The default sort order is still the same. */
+void firn_change_require_sort_order(struct firn_change *change, const struct firn_metadata *metadata);
 /* The reference becomes this, with this retention. */
 void firn_change_set_ref(struct firn_change *change, const struct firn_ref *ref);
 
@@ -33,5 +35,8 @@ typedef firn_status firn_change_decide(struct firn_op *op, void *context, const 
  * reading only. */
 FIRN_CHECKED firn_status firn_change_commit(struct firn_op *op, struct firn_table *table, firn_change_decide *decide,
                                             void *context);
+/* The same; a dry run decides once, from the table as it is, and commits nothing. */
+FIRN_CHECKED firn_status firn_change_run(struct firn_op *op, struct firn_table *table, firn_change_decide *decide,
+                                         void *context, bool dry_run);
 
 #endif

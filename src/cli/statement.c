@@ -2,12 +2,13 @@
 #include "cli/cli.h"
 #include "firn/sql.h"
 
-/* An option of the command that is begun. */
+/* An option of the command that is begun; an empty text is none. */
 static firn_status give(struct firn_op *op, struct cli *cli, const char *name, struct firn_text value)
 {
-    if (value.len == 0)
-        return FIRN_OK;
-    return cli_give(op, cli, cli_find_option(cli->command->options, firn_text_of(name)), value);
+    const struct cli_option *option = cli->command->options;
+    while (strcmp(option->name, name) != 0)
+        option++;
+    return value.len > 0 ? cli_give(op, cli, option, value) : FIRN_OK;
 }
 
 static firn_status give_flag(struct firn_op *op, struct cli *cli, const char *name, bool given)
@@ -47,6 +48,44 @@ static firn_status drop_ref(struct firn_op *op, struct cli *cli, const struct fi
     return cli_run(op, cli);
 }
 
+/* KEY=VALUE, as the command takes it. */
+static firn_status give_property(struct firn_op *op, struct cli *cli, const struct firn_sql_property *property)
+{
+    if (firn_text_find(property->key, '=') >= 0)
+        return firn_fail(op, FIRN_UNSUPPORTED, "property '%.*s' has '=' in its name", FIRN_FMT(property->key));
+    return give(op, cli, "property",
+                firn_text_format(op->arena, "%.*s=%.*s", FIRN_FMT(property->key), FIRN_FMT(property->value)));
+}
+
+static firn_status set_properties(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
+{
+    const struct firn_sql_properties *properties = &statement->properties;
+    FIRN_TRY(begin(op, cli, &cmd_set_properties, &statement->table));
+    for (size_t i = 0; i < properties->count; i++)
+        FIRN_TRY(give_property(op, cli, &properties->items[i]));
+    return cli_run(op, cli);
+}
+
+static firn_status unset_properties(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
+{
+    const struct firn_sql_properties *properties = &statement->properties;
+    FIRN_TRY(begin(op, cli, &cmd_unset_properties, &statement->table));
+    for (size_t i = 0; i < properties->count; i++)
+        FIRN_TRY(give(op, cli, "property", properties->items[i].key));
+    return cli_run(op, cli);
+}
+
+static firn_status write_order(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
+{
+    const struct firn_sql_write *write = &statement->write;
+    FIRN_TRY(begin(op, cli, &cmd_write_order, &statement->table));
+    FIRN_TRY(give(op, cli, "order", write->order));
+    FIRN_TRY(give_flag(op, cli, "unordered", write->unordered));
+    FIRN_TRY(give_flag(op, cli, "locally", write->locally));
+    FIRN_TRY(give_flag(op, cli, "distributed-by-partition", write->distributed_by_partition));
+    return cli_run(op, cli);
+}
+
 /* The place where SELECT is plugged in. */
 static firn_status run_select(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
 {
@@ -55,23 +94,22 @@ static firn_status run_select(struct firn_op *op, struct cli *cli, const struct 
     return firn_fail(op, FIRN_UNSUPPORTED, "SELECT is not supported yet");
 }
 
-static firn_status run_alter(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
-{
-    switch (statement->kind) {
-    case FIRN_SQL_CREATE_REF:
-        return create_ref(op, cli, statement);
-    case FIRN_SQL_DROP_REF:
-        return drop_ref(op, cli, statement);
-    default:
-        return firn_fail(op, FIRN_UNSUPPORTED, "this statement is not supported yet");
-    }
-}
+typedef firn_status run_kind(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement);
+
+static run_kind *const runs[] = {
+    [FIRN_SQL_CALL] = cli_call,
+    [FIRN_SQL_CREATE_REF] = create_ref,
+    [FIRN_SQL_DROP_REF] = drop_ref,
+    [FIRN_SQL_SET_PROPERTIES] = set_properties,
+    [FIRN_SQL_UNSET_PROPERTIES] = unset_properties,
+    [FIRN_SQL_WRITE] = write_order,
+    [FIRN_SQL_SELECT] = run_select,
+};
 
 firn_status cli_run_statement(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
 {
-    if (statement->kind == FIRN_SQL_CALL)
-        return cli_call(op, cli, statement);
-    firn_status status =
-        statement->kind == FIRN_SQL_SELECT ? run_select(op, cli, statement) : run_alter(op, cli, statement);
+    firn_status status = runs[statement->kind](op, cli, statement);
+    if (statement->kind == FIRN_SQL_CALL) /* has said where */
+        return status;
     return firn_context(op, status, "line %u, column %u", statement->place.line, statement->place.column);
 }

@@ -15,16 +15,6 @@ static firn_status unknown_snapshot(struct firn_op *op, int64_t id)
     return firn_fail(op, FIRN_NOT_FOUND, "the table has no snapshot %" PRId64, id);
 }
 
-/* Runs `decide` until its change stands, or once and without committing. */
-static firn_status run(struct firn_op *op, const struct firn_refs *refs, firn_change_decide *decide, void *context)
-{
-    struct firn_change change;
-    if (!refs->dry_run)
-        return firn_change_commit(op, refs->table, decide, context);
-    firn_change_init(op, &change);
-    return decide(op, context, refs->table, &change);
-}
-
 /* Points a reference elsewhere, or makes it. `old` NULL: there was none. */
 static void move_ref(struct firn_change *change, const struct firn_metadata *metadata, const struct firn_ref *old,
                      const struct firn_ref *new)
@@ -170,7 +160,7 @@ firn_status firn_ref_create(struct firn_op *op, const struct firn_refs *refs, co
     struct creating creating = { .args = args, .report = out };
     FIRN_TRY(check_create_args(op, args));
     FIRN_TRY(firn_ref_retention_parse(op, args, &creating.retention));
-    FIRN_TRY(run(op, refs, decide_create, &creating));
+    FIRN_TRY(firn_change_run(op, refs->table, decide_create, &creating, refs->dry_run));
     return creating.wants_a_snapshot && !refs->dry_run ? create_with_snapshot(op, refs, &creating) : FIRN_OK;
 }
 
@@ -205,7 +195,7 @@ firn_status firn_ref_drop(struct firn_op *op, const struct firn_refs *refs, cons
                           struct firn_ref_report *out)
 {
     struct dropping dropping = { .args = args, .report = out };
-    return run(op, refs, decide_drop, &dropping);
+    return firn_change_run(op, refs->table, decide_drop, &dropping, refs->dry_run);
 }
 
 /* Moving --------------------------------------------------------------------------------------------------------- */
@@ -302,7 +292,7 @@ firn_status firn_rollback_to_snapshot(struct firn_op *op, const struct firn_refs
                                       struct firn_ref_move *out)
 {
     struct moving moving = { .branch = MAIN, .find = find_ancestor, .snapshot_id = &snapshot_id, .out = out };
-    return run(op, refs, decide_move, &moving);
+    return firn_change_run(op, refs->table, decide_move, &moving, refs->dry_run);
 }
 
 firn_status firn_rollback_to_timestamp(struct firn_op *op, const struct firn_refs *refs, struct firn_text timestamp,
@@ -310,7 +300,7 @@ firn_status firn_rollback_to_timestamp(struct firn_op *op, const struct firn_ref
 {
     struct moving moving = { .branch = MAIN, .find = find_older, .out = out };
     FIRN_TRY(firn_point_in_time_parse(op, "timestamp", timestamp, firn_now_ms(op), &moving.timestamp_ms));
-    return run(op, refs, decide_move, &moving);
+    return firn_change_run(op, refs->table, decide_move, &moving, refs->dry_run);
 }
 
 firn_status firn_set_current_snapshot(struct firn_op *op, const struct firn_refs *refs, const int64_t *snapshot_id,
@@ -320,14 +310,14 @@ firn_status firn_set_current_snapshot(struct firn_op *op, const struct firn_refs
     if ((snapshot_id != NULL) == (ref.len > 0))
         return firn_fail(op, FIRN_USAGE, "give either --snapshot-id or --ref");
     moving.find = snapshot_id ? find_given : find_of_ref;
-    return run(op, refs, decide_move, &moving);
+    return firn_change_run(op, refs->table, decide_move, &moving, refs->dry_run);
 }
 
 firn_status firn_fast_forward(struct firn_op *op, const struct firn_refs *refs, struct firn_text branch,
                               struct firn_text to, struct firn_ref_move *out)
 {
     struct moving moving = { .branch = branch, .find = find_ahead, .to = to, .out = out };
-    return run(op, refs, decide_move, &moving);
+    return firn_change_run(op, refs->table, decide_move, &moving, refs->dry_run);
 }
 
 /* Looking -------------------------------------------------------------------------------------------------------- */

@@ -157,11 +157,29 @@ static firn_status take_terms(struct reader *reader, struct firn_order_terms *ou
     return opens ? need_close(reader) : FIRN_OK;
 }
 
+/* `*at`: where they end, or where the fault is; `reader->token` is what follows. */
+static firn_status read_order(struct reader *reader, size_t *at, struct firn_order_terms *out)
+{
+    *out = (struct firn_order_terms){ 0 };
+    firn_status status = take_terms(reader, out);
+    *at = status == FIRN_OK ? reader->end : reader->lexer.at;
+    return status;
+}
+
 firn_status firn_order_parse(struct firn_op *op, struct firn_text text, size_t *at, struct firn_order_terms *out)
 {
     struct reader reader = { .lexer = { .op = op, .text = text, .at = *at } };
-    *out = (struct firn_order_terms){ 0 };
-    firn_status status = take_terms(&reader, out);
-    *at = status == FIRN_OK ? reader.end : reader.lexer.at;
-    return status;
+    return read_order(&reader, at, out);
+}
+
+firn_status firn_order_parse_all(struct firn_op *op, struct firn_text text, struct firn_order_terms *out)
+{
+    struct reader reader = { .lexer = { .op = op, .text = text } };
+    size_t at;
+    firn_status status = read_order(&reader, &at, out);
+    if (status == FIRN_OK && reader.token.kind != FIRN_TOKEN_END) {
+        status = fail_expected(&reader, "',' or the end of the order");
+        at = reader.lexer.at;
+    }
+    return firn_context(op, status, "order, character %zu", at + 1);
 }

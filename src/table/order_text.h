@@ -27,5 +27,7 @@ struct firn_order_terms {
  * past 1000 terms or columns. */
 FIRN_CHECKED firn_status firn_order_parse(struct firn_op *op, struct firn_text text, size_t *at,
                                           struct firn_order_terms *out);
+/* The whole text as an order; a fault is told with its position. */
+FIRN_CHECKED firn_status firn_order_parse_all(struct firn_op *op, struct firn_text text, struct firn_order_terms *out);
 
 #endif

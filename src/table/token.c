@@ -112,22 +112,30 @@ static size_t skip_number(struct firn_text text, size_t at)
     return end;
 }
 
-/* A number and the suffix of a type (L, S, Y, D, F, BD). */
+/* A number and the suffix of a type (L, S, Y, D, F, BD). Digits and letters that are no number are a name: "2026_q1".
+ */
 static firn_status lex_number(struct firn_lexer *lexer, struct firn_token *token)
 {
     static const char *const suffixes[] = { "L", "S", "Y", "D", "F", "BD", "" };
     struct firn_text text = lexer->text;
-    size_t end = skip_number(text, token->at), tail = end;
+    size_t end = skip_number(text, token->at), tail = end, name_end = token->at;
     while (is_name_part(char_at(text, tail)))
         tail++;
+    while (is_name_part(char_at(text, name_end)))
+        name_end++;
     struct firn_text suffix = { text.data + end, tail - end };
     token->text = (struct firn_text){ text.data + token->at, end - token->at };
     token->has_suffix = suffix.len > 0;
+    lexer->at = tail;
     for (size_t i = 0; i < FIRN_COUNT_OF(suffixes); i++)
-        if (firn_text_same_nocase(suffix, firn_text_of(suffixes[i]))) {
-            lexer->at = tail;
+        if (firn_text_same_nocase(suffix, firn_text_of(suffixes[i])))
             return FIRN_OK;
-        }
+    if (name_end == tail) {
+        *token = (struct firn_token){ .kind = FIRN_TOKEN_NAME, .at = token->at };
+        token->text = (struct firn_text){ text.data + token->at, tail - token->at };
+        return FIRN_OK;
+    }
+    lexer->at = token->at;
     return firn_fail(lexer->op, FIRN_USAGE, "'%.*s%.*s' is not a number", FIRN_FMT(token->text), FIRN_FMT(suffix));
 }
 

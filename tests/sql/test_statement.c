@@ -48,6 +48,7 @@ static void statements_mean_what_they_say(void **state)
           "SNAPSHOT RETENTION 3 snapshots 2 HOURS" },
         { "alter table t create or replace tag eoy retain 365 days",
           "ALTER TABLE `t` CREATE OR REPLACE TAG `eoy` RETAIN 365 DAYS" },
+        { "alter table 1a.t create tag 2026_q1", "ALTER TABLE `1a`.`t` CREATE TAG `2026_q1`" },
         { "alter table t replace branch b with snapshot retention 90 minutes",
           "ALTER TABLE `t` REPLACE BRANCH `b` WITH SNAPSHOT RETENTION 90 MINUTES" },
         { "alter table t drop tag if exists x; alter table t drop branch y",
@@ -103,7 +104,8 @@ static void faults_are_told_with_their_place(void **state)
         { "CALL a.b('open", "line 1, column 10: the quote ' is not closed", FIRN_USAGE },
         { "CALL a.b(1); /* open", "line 1, column 14: the comment /* is not closed", FIRN_USAGE },
         { "CALL a.b(1) /* open", "line 1, column 13: the comment /* is not closed", FIRN_USAGE },
-        { "CALL a.b(12abc)", "line 1, column 10: '12abc' is not a number", FIRN_USAGE },
+        { "CALL a.b(12abc)", "line 1, column 10: 12abc stands where a value", FIRN_USAGE },
+        { "CALL a.b(1.2abc)", "line 1, column 10: '1.2abc' is not a number", FIRN_USAGE },
         { "CALL a.b(#)", "line 1, column 10: # stands where a value", FIRN_USAGE },
         { "INSERT INTO t VALUES (1)", "line 1, column 1: statements that begin with INSERT are not supported",
           FIRN_UNSUPPORTED },
@@ -164,7 +166,7 @@ static void a_prompt_knows_when_more_is_to_come(void **state)
         { "CALL s.p('a;", false },
         { "CALL s.p(/* ;", false },
         { "CALL s.p(`;", false },
-        { "CALL s.p(12abc", true }, /* a fault no typing mends */
+        { "CALL s.p(1.2abc", true }, /* a fault no typing mends */
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++)
         CHECK(firn_sql_is_complete(op, firn_text_of(cases[i].text)) == cases[i].complete, "%s", cases[i].text);
