@@ -66,34 +66,53 @@ static int64_t lowest_live_number(const struct firn_producer *producer, const st
     return lowest;
 }
 
+/* Which of the files that a change names for removal were met. */
+struct removed_seen {
+    bool *data, *deletes;
+};
+
+static struct removed_seen new_removed_seen(struct firn_op *op, const struct firn_snapshot_change *change)
+{
+    return (struct removed_seen){
+        .data = FIRN_NEW_ARRAY(op->arena, bool, change->removed_count),
+        .deletes = FIRN_NEW_ARRAY(op->arena, bool, change->removed_delete_count),
+    };
+}
+
+/* The mark of an entry that left; NULL where the change did not ask for it. */
+static bool *find_mark(const struct removed_seen *seen, const struct firn_lost_entry *lost)
+{
+    if (lost->removed_index == FIRN_NOT_ASKED_FOR)
+        return NULL;
+    return lost->counted.content == FIRN_CONTENT_DATA ? &seen->data[lost->removed_index]
+                                                      : &seen->deletes[lost->removed_index];
+}
+
 /* Counts what left, each file once, and checks that everything the change names for removal was there. */
 static firn_status count_lost(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     const struct firn_snapshot_change *change = producer->change;
-    bool *data_seen = FIRN_NEW_ARRAY(op->arena, bool, change->removed_count);
-    bool *deletes_seen = FIRN_NEW_ARRAY(op->arena, bool, change->removed_delete_count);
+    struct removed_seen seen = new_removed_seen(op, change);
     for (size_t i = 0; i < attempt->filtered.count; i++) {
         const struct firn_filtered *filtered = attempt->filtered.items[i];
         for (uint32_t k = 0; k < filtered->lost_count; k++) {
             const struct firn_lost_entry *lost = &filtered->lost[k];
-            bool *seen = lost->removed_index == FIRN_NOT_ASKED_FOR    ? NULL
-                         : lost->counted.content == FIRN_CONTENT_DATA ? &data_seen[lost->removed_index]
-                                                                      : &deletes_seen[lost->removed_index];
-            if (seen && *seen) {
+            bool *mark = find_mark(&seen, lost);
+            if (mark && *mark) {
                 attempt->summary.duplicate_files++;
                 continue;
             }
-            if (seen)
-                *seen = true;
+            if (mark)
+                *mark = true;
             firn_summary_count(op, &attempt->summary, FIRN_SUMMARY_REMOVED, &lost->counted);
         }
     }
     for (uint32_t i = 0; i < change->removed_count; i++)
-        if (!data_seen[i])
+        if (!seen.data[i])
             return firn_fail(op, FIRN_CONFLICT, "data file '%.*s' is no longer part of the table",
                              FIRN_FMT(change->removed[i].path));
     for (uint32_t i = 0; i < change->removed_delete_count; i++)
-        if (!deletes_seen[i])
+        if (!seen.deletes[i])
             return firn_fail(op, FIRN_CONFLICT, "delete file '%.*s' is no longer part of the table",
                              FIRN_FMT(change->removed_deletes[i].path));
     attempt->removed_delete_files = (uint64_t)attempt->summary.metrics[FIRN_METRIC_REMOVED_DELETE_FILES];
@@ -135,16 +154,21 @@ static void push_front(struct firn_op *op, const struct firn_manifest_rows *fron
     *rows = joined;
 }
 
+/* Whether every data file that the change names for removal was met. Manifests of data may hold delete files, if a
+ * writer mislabelled them: these are counted elsewhere. */
 static bool has_all_removed(struct firn_op *op, const struct firn_producer *producer,
                             const struct firn_filtered_list *filtered)
 {
-    bool *seen = FIRN_NEW_ARRAY(op->arena, bool, producer->change->removed_count);
+    struct removed_seen seen = new_removed_seen(op, producer->change);
     uint32_t count = 0;
     for (size_t i = 0; i < filtered->count; i++)
         for (uint32_t k = 0; k < filtered->items[i]->lost_count; k++) {
-            uint32_t index = filtered->items[i]->lost[k].removed_index;
-            count += !seen[index];
-            seen[index] = true;
+            const struct firn_lost_entry *lost = &filtered->items[i]->lost[k];
+            bool *mark = find_mark(&seen, lost);
+            if (!mark || *mark)
+                continue;
+            *mark = true;
+            count += lost->counted.content == FIRN_CONTENT_DATA;
         }
     return count == producer->change->removed_count;
 }

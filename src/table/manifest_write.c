@@ -113,8 +113,10 @@ static firn_status check_entry(struct firn_op *op, const struct firn_manifest_en
 {
     bool has_numbers = entry->sequence_number != FIRN_ABSENT && entry->file_sequence_number != FIRN_ABSENT;
     if ((entry->file.content != FIRN_CONTENT_DATA) != encoder->is_deletes)
-        return firn_fail(op, FIRN_CORRUPT, "content %d does not belong in a manifest of %s", (int)entry->file.content,
-                         encoder->is_deletes ? "deletes" : "data");
+        return firn_hint(op,
+                         firn_fail(op, FIRN_CORRUPT, "content %d does not belong in a manifest of %s",
+                                   (int)entry->file.content, encoder->is_deletes ? "deletes" : "data"),
+                         "`firn rewrite-manifests` gives every entry a manifest of its kind");
     if (entry->file.partition.count != encoder->spec->field_count)
         return firn_fail(op, FIRN_CORRUPT, "a tuple of %u values under partition spec %d of %u fields",
                          entry->file.partition.count, encoder->spec->id, encoder->spec->field_count);

@@ -222,6 +222,24 @@ static void deletes_labelled_as_data_conflict(void **state)
     end(op, &world);
 }
 
+/* A delete file in a manifest of data is refused with what to do, also where it goes with its data file. */
+static void deletes_labelled_as_data_are_refused(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    begin(op, &world, NULL);
+    struct firn_data_file a = append_one(op, &world, "a");
+    append_one(op, &world, "b");
+    struct firn_data_file p = position_delete(op, &world, "p", &a);
+    add_deletes(op, &world, &p, 1);
+    label_as_data(op, &world);
+    struct firn_data_file n = fixture_file(op, &world.fixture, "n", 2);
+    struct firn_snapshot_change change = plan(&world, &a, 1, &n);
+    CHECK_STATUS(op, FIRN_CORRUPT, commit(op, &world, &change));
+    CHECK(strstr(op->error.hint, "rewrite-manifests"), "%s", op->error.hint);
+    end(op, &world);
+}
+
 /* R13: what has nothing left to apply to goes, and the totals reach zero. */
 static void old_delete_files_fall_away(void **state)
 {
@@ -797,6 +815,7 @@ int main(void)
         TEST(vectors_that_share_a_puffin_go_one_by_one),
         TEST(old_delete_files_fall_away),
         TEST(deletes_labelled_as_data_conflict),
+        TEST(deletes_labelled_as_data_are_refused),
         TEST(delete_files_are_removed_by_name),
         TEST(spent_deletes_leave),
         TEST(late_data_keeps_equality_deletes),
