@@ -375,7 +375,7 @@ static firn_status remove_dangling(struct firn_op *op, struct firn_pool *pool, s
     struct firn_error of_rewrite = op->error;
     struct firn_dangling_deletes_report dangling;
     firn_status removal = firn_dangling_deletes_remove(op, pool, run->table, run->plan->branch, &dangling);
-    if (removal == FIRN_UNKNOWN || removal == FIRN_CANCELLED)
+    if (removal == FIRN_UNKNOWN || removal == FIRN_CANCELLED || (removal != FIRN_OK && run->report->commits == 0))
         return removal;
     if (removal != FIRN_OK)
         return firn_fail(op, FIRN_PARTIAL, "the data files are rewritten, but not all is done: %.*s",
@@ -392,7 +392,7 @@ static firn_status apply_plan(struct firn_op *op, struct firn_pool *pool, struct
 {
     struct firn_retry_policy policy;
     if (run->plan->group_count == 0)
-        return FIRN_OK;
+        return run->plan->options.remove_dangling_deletes ? remove_dangling(op, pool, run, FIRN_OK) : FIRN_OK;
     FIRN_TRY(firn_retry_policy_of(op, run->table->metadata, &policy));
     run->rounds_left = FIRN_MIN(policy.retries, ROUNDS_MAX);
     run->covered_id = run->plan->snapshot->id;
@@ -415,14 +415,15 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
         .left_alone_files_count = plan->left_alone_count,
         .snapshot_id = FIRN_NO_SNAPSHOT,
     };
+    bool changes = plan->group_count > 0 || plan->options.remove_dangling_deletes;
     warn_of_left_alone(op, &run);
     if (plan->group_count > 0) {
         warn_of_sort_order(op, &run);
         warn_of_format(op, &run);
-        if (!table->catalog)
-            return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
     }
-    FIRN_TRY(firn_journal_begin(op, pool, table, "rewrite-data-files", plan->group_count > 0, &run.journal));
+    if (changes && !table->catalog)
+        return firn_fail(op, FIRN_USAGE, "the table was opened without a catalog and cannot be changed");
+    FIRN_TRY(firn_journal_begin(op, pool, table, "rewrite-data-files", changes, &run.journal));
     firn_status status = apply_plan(op, pool, &run, progress);
     firn_journal_end(op, run.journal, status, false, &cleared);
     out->leftover_files_count = firn_clearing_file_count(&cleared);
