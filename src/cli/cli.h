@@ -2,6 +2,7 @@
 #ifndef FIRN_CLI_CLI_H
 #define FIRN_CLI_CLI_H
 
+#include "firn/measure.h"
 #include "firn/session.h"
 
 #include <jansson.h>
@@ -104,7 +105,7 @@ struct cli {
     bool config_given;            /* `config` is complete: read no file and no variable */
     struct firn_session *session; /* NULL until cli_session */
     FILE *out, *err;
-    bool err_is_terminal;
+    bool out_is_terminal, err_is_terminal;
 };
 
 extern const struct cli_option cli_global_options[];
@@ -143,6 +144,9 @@ FIRN_CHECKED firn_status cli_session(struct firn_op *op, struct cli *cli, struct
 FIRN_CHECKED firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text name,
                                         struct firn_table *out);
 
+/* Whether standard output is a terminal, and nobody said NO_COLOR. */
+bool cli_has_color(const struct cli *cli);
+
 /* output.c */
 bool cli_wants_json(const struct cli *cli);
 /* Prints a tree as JSON with a line end. */
@@ -156,12 +160,19 @@ void cli_print_table(struct cli *cli, const struct cli_column *columns, size_t c
                      const struct firn_text *cells, size_t row_count);
 /* outline.c: a tree for people, nested by indentation. */
 void cli_print_outline(struct cli *cli, const json_t *json);
-/* "1.4 GiB". */
-struct firn_text cli_bytes_text(struct firn_arena *arena, uint64_t bytes);
-/* "12,345". */
-struct firn_text cli_count_text(struct firn_arena *arena, int64_t count);
-/* "1 m 04 s", "3.2 s". */
-struct firn_text cli_duration_text(struct firn_arena *arena, int64_t ms);
+/* Numbers for people: firn/measure.h. */
+static inline struct firn_text cli_bytes_text(struct firn_arena *arena, uint64_t bytes)
+{
+    return firn_measure_bytes(arena, bytes);
+}
+static inline struct firn_text cli_count_text(struct firn_arena *arena, int64_t count)
+{
+    return firn_measure_count(arena, count);
+}
+static inline struct firn_text cli_duration_text(struct firn_arena *arena, int64_t ms)
+{
+    return firn_measure_duration(arena, ms);
+}
 /* Checks that everything written to stdout arrived. */
 FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
 
@@ -229,7 +240,7 @@ struct firn_progress;
 struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const char *what);
 
 extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
-    cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_sql, cmd_help;
+    cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_health, cmd_sql, cmd_help;
 extern const struct cli_command cmd_rewrite_position_delete_files, cmd_convert_equality_deletes, cmd_rewrite_manifests;
 extern const struct cli_command cmd_set_properties, cmd_unset_properties, cmd_write_order;
 extern const struct cli_command cmd_create_branch, cmd_create_tag, cmd_drop_branch, cmd_drop_tag;

@@ -55,6 +55,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_describe,
     &cmd_inspect,
     &cmd_verify,
+    &cmd_health,
     &cmd_sql,
     &cmd_demo,
     &cmd_help,

@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     struct firn_op op;
     struct firn_env env = *firn_env_real();
 
+    cli.out_is_terminal = isatty(STDOUT_FILENO);
     cli.err_is_terminal = isatty(STDERR_FILENO);
     env.log = log_line;
     env.context = &cli;

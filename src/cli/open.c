@@ -142,3 +142,9 @@ firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text
     FIRN_TRY(cli_session(op, cli, &session));
     return firn_session_table(op, session, name, out);
 }
+
+bool cli_has_color(const struct cli *cli)
+{
+    const char *no_color = getenv("NO_COLOR"); /* no-color.org: any text but an empty one */
+    return cli->out_is_terminal && (!no_color || !*no_color);
+}

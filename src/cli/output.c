@@ -59,44 +59,6 @@ void cli_print_table(struct cli *cli, const struct cli_column *columns, size_t c
             print_cell(cli->out, cells[r * column_count + c], widths[c], columns[c].right, c + 1 == column_count);
 }
 
-struct firn_text cli_bytes_text(struct firn_arena *arena, uint64_t bytes)
-{
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    size_t unit = 0;
-    double value = (double)bytes;
-    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
-        value /= 1024;
-        unit++;
-    }
-    return firn_text_format(arena, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
-struct firn_text cli_count_text(struct firn_arena *arena, int64_t count)
-{
-    struct firn_text plain = firn_text_format(arena, "%" PRId64, count);
-    size_t sign = count < 0, digits = plain.len - sign, commas = (digits - 1) / 3;
-    char *text = firn_arena_alloc(arena, plain.len + commas + 1);
-    size_t at = 0;
-    for (size_t i = 0; i < plain.len; i++) {
-        if (i > sign && (plain.len - i) % 3 == 0)
-            text[at++] = ',';
-        text[at++] = plain.data[i];
-    }
-    return (struct firn_text){ text, at };
-}
-
-struct firn_text cli_duration_text(struct firn_arena *arena, int64_t ms)
-{
-    if (ms < 1000)
-        return firn_text_format(arena, "%" PRId64 " ms", ms);
-    if (ms < 60000)
-        return firn_text_format(arena, "%.1f s", (double)ms / 1000);
-    int64_t seconds = ms / 1000;
-    if (seconds < 3600)
-        return firn_text_format(arena, "%" PRId64 " min %02" PRId64 " s", seconds / 60, seconds % 60);
-    return firn_text_format(arena, "%" PRId64 " h %02" PRId64 " min", seconds / 3600, seconds / 60 % 60);
-}
-
 firn_status cli_flush(struct firn_op *op, struct cli *cli)
 {
     if (fflush(cli->out) != 0 || ferror(cli->out))

@@ -5,9 +5,11 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/math.h"
 #include "base/pool.h"
 #include "base/time.h"
 #include "base/uuid.h"
+#include "firn/measure.h"
 
 static void integers_parse_within_their_range(void **state)
 {
@@ -172,6 +174,28 @@ static void uuids_round_trip(void **state)
     assert_false(firn_uuid_parse(FIRN_TEXT("f79c3e09-677c-4bbd-a479-3f349cb785e"), &back));
 }
 
+static void numbers_are_said_for_people(void **state)
+{
+    struct firn_arena *arena = test_op(state)->arena;
+    const struct {
+        struct firn_text said;
+        const char *wanted;
+    } cases[] = {
+        { firn_measure_bytes(arena, 0), "0 B" },
+        { firn_measure_bytes(arena, UINT64_MAX), "16.0 EiB" },
+        { firn_measure_bytes(arena, 128 << 20), "128.0 MiB" },
+        { firn_measure_count(arena, 999), "999" },
+        { firn_measure_count(arena, 1234567), "1,234,567" },
+        { firn_measure_count(arena, -1000), "-1,000" },
+        { firn_measure_duration(arena, 999), "999 ms" },
+        { firn_measure_duration(arena, 3200), "3.2 s" },
+        { firn_measure_duration(arena, 7500000), "2 h 05 min" },
+        { firn_measure_duration(arena, INT64_C(97200000)), "1 d 3 h" },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++)
+        CHECK(firn_text_is(cases[i].said, cases[i].wanted), "%.*s", FIRN_FMT(cases[i].said));
+}
+
 static void sums_of_hashes_do_not_depend_on_order(void **state)
 {
     (void)state;
@@ -186,15 +210,11 @@ static void sums_of_hashes_do_not_depend_on_order(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(integers_parse_within_their_range),
-        TEST(maps_keep_what_was_put),
-        TEST(varints_of_more_than_64_bits_fail),
-        TEST(civil_dates_round_trip),
-        TEST(timestamps_parse_and_print),
-        TEST(budgets_refuse_and_recover),
-        TEST(pools_run_every_index_and_nest),
-        TEST(uuids_round_trip),
-        TEST(sums_of_hashes_do_not_depend_on_order),
+        TEST(integers_parse_within_their_range), TEST(maps_keep_what_was_put),
+        TEST(varints_of_more_than_64_bits_fail), TEST(civil_dates_round_trip),
+        TEST(timestamps_parse_and_print),        TEST(budgets_refuse_and_recover),
+        TEST(pools_run_every_index_and_nest),    TEST(uuids_round_trip),
+        TEST(numbers_are_said_for_people),       TEST(sums_of_hashes_do_not_depend_on_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ COMMANDS = [
     "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
-    "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "demo",
+    "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "demo",
 ]
 
 
@@ -67,6 +67,10 @@ def test_version(firn):
     (["rewrite-manifests", "TABLE", "--sort-by", "nofield"], "nofield"),
     (["rewrite-data-files", "TABLE", "--where", "id ="], "character 5"),
     (["rewrite-data-files", "TABLE", "--where", "id = 'text'"], "text"),
+    (["health"], "--all"),
+    (["health", "TABLE", "--all"], "--all"),
+    (["health", "TABLE", "--threshold", "table-files=3"], "table-files"),
+    (["health", "TABLE", "--threshold", "manifests.ill=1"], "manifests"),
     (["--memory", "lots", "describe", "TABLE"], "lots"),
     (["--output", "xml", "describe", "TABLE"], "xml"),
 ])

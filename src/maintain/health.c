@@ -1,0 +1,232 @@
+/* Health: survey, checks, score. */
+#include "maintain/health.h"
+
+#include "base/math.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    int penalty;
+} levels[] = {
+    [FIRN_HEALTH_NOTICE] = { "notice", 2 },
+    [FIRN_HEALTH_WARNING] = { "warning", 10 },
+    [FIRN_HEALTH_ILL] = { "ill", 30 },
+};
+
+const char *firn_health_level_name(enum firn_health_level level)
+{
+    return levels[level].name;
+}
+
+/* What a finding tells people to run ------------------------------------------------------------------------------- */
+
+struct firn_text firn_health_word(const struct firn_health_checks *checks, struct firn_text text)
+{
+    struct firn_arena *arena = checks->op->arena;
+    struct firn_text out = FIRN_TEXT("");
+    bool is_plain = text.len > 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        is_plain = is_plain && (is_word || (i > 0 && c == '-') || c == '.' || c == '/' || c == ':');
+    }
+    if (is_plain)
+        return text;
+    for (ptrdiff_t at; (at = firn_text_find(text, '\'')) >= 0; text = firn_text_from(text, (size_t)at + 1))
+        out = firn_text_format(arena, "%.*s%.*s'\\''", FIRN_FMT(out), FIRN_FMT(firn_text_until(text, (size_t)at)));
+    return firn_text_format(arena, "'%.*s%.*s'", FIRN_FMT(out), FIRN_FMT(text));
+}
+
+/* Inside the quotes of a SQL text. */
+static struct firn_text sql_text(struct firn_arena *arena, struct firn_text text)
+{
+    struct firn_text out = FIRN_TEXT("");
+    for (ptrdiff_t at; (at = firn_text_find(text, '\'')) >= 0; text = firn_text_from(text, (size_t)at + 1))
+        out = firn_text_format(arena, "%.*s%.*s''", FIRN_FMT(out), FIRN_FMT(firn_text_until(text, (size_t)at)));
+    return firn_text_join(arena, out, text);
+}
+
+/* A table that was opened by its location is in no catalog by name: whoever runs the SQL has to say in which. */
+static struct firn_text catalog_name(const struct firn_health_checks *checks)
+{
+    const struct firn_table *table = checks->table;
+    bool is_named = table->catalog && !firn_text_same(table->name, table->identifier);
+    return is_named ? firn_catalog_name(table->catalog) : FIRN_TEXT("catalog");
+}
+
+struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure, const char *rest)
+{
+    struct firn_arena *arena = checks->op->arena;
+    return firn_text_format(arena, "firn %s %.*s%s%s", procedure,
+                            FIRN_FMT(firn_health_word(checks, checks->table->name)), *rest ? " " : "", rest);
+}
+
+struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure, const char *arguments)
+{
+    struct firn_arena *arena = checks->op->arena;
+    return firn_text_format(arena, "CALL %.*s.system.%s(table => '%.*s'%s%s)", FIRN_FMT(catalog_name(checks)),
+                            procedure, FIRN_FMT(sql_text(arena, checks->table->identifier)), *arguments ? ", " : "",
+                            arguments);
+}
+
+struct firn_text firn_health_alter(const struct firn_health_checks *checks, struct firn_text what)
+{
+    struct firn_text table = checks->table->identifier;
+    const char *quote = firn_text_find(table, '/') >= 0 ? "`" : ""; /* a location */
+    return firn_text_format(checks->op->arena, "ALTER TABLE %.*s.%s%.*s%s %.*s", FIRN_FMT(catalog_name(checks)), quote,
+                            FIRN_FMT(table), quote, FIRN_FMT(what));
+}
+
+void firn_health_add(struct firn_health_checks *checks, struct firn_health_finding finding)
+{
+    FIRN_PUSH(checks->op->arena, &checks->findings, finding);
+}
+
+/* Facts -------------------------------------------------------------------------------------------------------------
+ */
+
+/* Files, deletes, partitions, manifests, snapshots, metadata file, orphans. */
+enum { FACTS_MAX = 8 };
+
+struct facts {
+    struct firn_arena *arena;
+    struct firn_health_fact items[FACTS_MAX];
+    size_t count;
+};
+
+static void add_fact(struct facts *facts, const char *what, struct firn_text text)
+{
+    assert(facts->count < FACTS_MAX);
+    facts->items[facts->count++] = (struct firn_health_fact){ what, text };
+}
+
+static struct firn_text bytes_text(const struct facts *facts, int64_t bytes)
+{
+    return firn_measure_bytes(facts->arena, (uint64_t)FIRN_MAX(bytes, 0));
+}
+
+static struct firn_text count_text(const struct facts *facts, int64_t count)
+{
+    return firn_measure_count(facts->arena, count);
+}
+
+static void add_file_facts(struct facts *facts, const struct firn_survey *survey)
+{
+    const struct firn_survey_content *total = &survey->total;
+    int64_t average = total->data.files > 0 ? total->data.bytes / total->data.files : 0;
+    add_fact(facts, "files",
+             firn_text_format(facts->arena, "%.*s of %.*s, %.*s on average (target %.*s), %.*s rows",
+                              FIRN_FMT(count_text(facts, total->data.files)),
+                              FIRN_FMT(bytes_text(facts, total->data.bytes)), FIRN_FMT(bytes_text(facts, average)),
+                              FIRN_FMT(bytes_text(facts, survey->sizes.target_bytes)),
+                              FIRN_FMT(count_text(facts, total->data.rows))));
+    add_fact(facts, "deletes",
+             firn_text_format(facts->arena, "%.*s position, %.*s equality, %.*s vectors; %.*s apply to nothing",
+                              FIRN_FMT(count_text(facts, total->position_deletes.files)),
+                              FIRN_FMT(count_text(facts, total->equality_deletes.files)),
+                              FIRN_FMT(count_text(facts, total->vectors.files)),
+                              FIRN_FMT(count_text(facts, total->dangling.files))));
+}
+
+static void add_metadata_facts(struct facts *facts, const struct firn_survey *survey)
+{
+    struct firn_survey_manifests manifests = firn_survey_manifests_total(survey);
+    add_fact(facts, "partitions", count_text(facts, (int64_t)survey->partition_count));
+    add_fact(
+        facts, "manifests",
+        firn_text_format(facts->arena, "%.*s of %.*s, with %.*s files", FIRN_FMT(count_text(facts, manifests.count)),
+                         FIRN_FMT(bytes_text(facts, manifests.bytes)), FIRN_FMT(count_text(facts, manifests.entries))));
+    add_fact(facts, "snapshots",
+             firn_text_format(facts->arena, "%.*s, of which %.*s can go; all hold %.*s that left the table",
+                              FIRN_FMT(count_text(facts, (int64_t)survey->commit_count)),
+                              FIRN_FMT(count_text(facts, survey->expirable_snapshots)),
+                              FIRN_FMT(bytes_text(facts, survey->held_bytes))));
+    if (survey->metadata_bytes >= 0)
+        add_fact(facts, "metadata file", bytes_text(facts, survey->metadata_bytes));
+    if (survey->orphan_files >= 0)
+        add_fact(facts, "orphans",
+                 firn_text_format(facts->arena, "%.*s of %.*s", FIRN_FMT(count_text(facts, survey->orphan_files)),
+                                  FIRN_FMT(bytes_text(facts, survey->orphan_bytes))));
+}
+
+static void list_facts(struct firn_arena *arena, const struct firn_survey *survey, struct firn_health_report *out)
+{
+    struct facts *facts = FIRN_NEW(arena, struct facts);
+    facts->arena = arena;
+    add_file_facts(facts, survey);
+    add_metadata_facts(facts, survey);
+    out->facts = facts->items;
+    out->fact_count = facts->count;
+}
+
+/* All together ------------------------------------------------------------------------------------------------------
+ */
+
+struct ranked {
+    size_t order; /* as found: what comes first in maintenance, comes first */
+    struct firn_health_finding finding;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *left = a, *right = b;
+    if (left->finding.level != right->finding.level)
+        return left->finding.level > right->finding.level ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static void rank_findings(struct firn_health_checks *checks)
+{
+    size_t count = checks->findings.count;
+    struct ranked *ranked = FIRN_NEW_ARRAY(checks->op->arena, struct ranked, count);
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = (struct ranked){ i, checks->findings.items[i] };
+    if (count > 1)
+        qsort(ranked, count, sizeof *ranked, compare_ranked);
+    for (size_t i = 0; i < count; i++)
+        checks->findings.items[i] = ranked[i].finding;
+}
+
+static void score(const struct firn_health_checks *checks, struct firn_health_report *out)
+{
+    int penalty = 0;
+    out->is_healthy = true;
+    for (size_t i = 0; i < checks->findings.count; i++) {
+        enum firn_health_level level = checks->findings.items[i].level;
+        penalty += levels[level].penalty;
+        out->is_healthy = out->is_healthy && level == FIRN_HEALTH_NOTICE;
+        out->is_ill = out->is_ill || level == FIRN_HEALTH_ILL;
+    }
+    out->score = FIRN_MAX(100 - penalty, 0);
+}
+
+firn_status firn_health_check(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
+                              const struct firn_health_options *options, struct firn_health_report *out)
+{
+    struct firn_survey *survey = FIRN_NEW(op->arena, struct firn_survey);
+    struct firn_health_limits *limits = FIRN_NEW(op->arena, struct firn_health_limits);
+    struct firn_survey_options what = { .orphans = options->orphans };
+    struct firn_health_checks checks = { op, table, survey, limits, .findings = { 0 } };
+    FIRN_TRY(firn_health_limits_parse(op, options->thresholds, options->threshold_count, limits));
+    FIRN_TRY(firn_survey_take(op, pool, table, what, survey));
+    *out = (struct firn_health_report){
+        .table = table->name,
+        .survey = survey,
+        .limits = limits,
+        .files = survey->total.data.files,
+        .bytes = survey->total.data.bytes,
+    };
+    firn_health_check_files(&checks);
+    firn_health_check_deletes(&checks);
+    firn_health_check_metadata(&checks);
+    firn_health_check_partitions(&checks);
+    FIRN_TRY(firn_health_check_columns(&checks));
+    rank_findings(&checks);
+    score(&checks, out);
+    list_facts(op->arena, survey, out);
+    out->findings = checks.findings.items;
+    out->finding_count = checks.findings.count;
+    return FIRN_OK;
+}

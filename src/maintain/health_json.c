@@ -1,0 +1,46 @@
+/* A health report as JSON; include/firn/health.h says what the members are. */
+#include "format/json/json.h"
+#include "maintain/health.h"
+
+static void set_text_or_null(json_t *json, const char *key, struct firn_text text)
+{
+    firn_json_set(json, key, text.len > 0 ? firn_json_string(text) : json_null());
+}
+
+static json_t *finding_json(const struct firn_health_finding *finding)
+{
+    json_t *json = json_object(), *cost = json_object(), *gain = json_object();
+    firn_json_set_text(json, "code", firn_text_of(finding->code));
+    firn_json_set_text(json, "severity", firn_text_of(firn_health_level_name(finding->level)));
+    firn_json_set_text(json, "symptom", finding->symptom);
+    firn_json_set_text(json, "cause", finding->cause);
+    set_text_or_null(json, "command", finding->command);
+    set_text_or_null(json, "call", finding->call);
+    set_text_or_null(json, "advice", finding->advice);
+    firn_json_set_i64(cost, "bytes", finding->cost.bytes);
+    firn_json_set_i64(cost, "files", finding->cost.files);
+    firn_json_set(json, "cost", cost);
+    firn_json_set_i64(gain, "files", finding->gain.files);
+    firn_json_set_i64(gain, "manifests", finding->gain.manifests);
+    firn_json_set_i64(gain, "requests", finding->gain.requests);
+    firn_json_set_i64(gain, "bytes", finding->gain.bytes);
+    firn_json_set_i64(gain, "planning_us", finding->gain.planning_us);
+    firn_json_set(json, "gain", gain);
+    return json;
+}
+
+json_t *firn_health_json(struct firn_op *op, const struct firn_health_report *report, bool details)
+{
+    json_t *json = firn_json_own(op->arena, json_object()), *findings = json_array();
+    const char *state = report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
+    firn_json_set_text(json, "table", report->table);
+    firn_json_set_text(json, "state", firn_text_of(state));
+    firn_json_set_i64(json, "score", report->score);
+    for (size_t i = 0; i < report->finding_count; i++)
+        json_array_append_new(findings, finding_json(&report->findings[i]));
+    firn_json_set(json, "findings", findings);
+    firn_json_set(json, "limits", firn_health_limits_json(report->limits));
+    if (details)
+        firn_json_set(json, "survey", firn_survey_json(op, report->survey));
+    return json;
+}
