@@ -110,27 +110,36 @@ static struct firn_text temp_folder(const struct cli *cli)
     return cli->globals.temp_folder.len || !environment ? cli->globals.temp_folder : firn_text_of(environment);
 }
 
+static firn_status open_session(struct firn_op *op, struct cli *cli)
+{
+    if (!cli->config_given)
+        FIRN_TRY(firn_context(op, load_config(op, cli), "configuration"));
+    const struct cli_pairs *pairs = &cli->globals.relocate;
+    struct firn_session_relocation *rules = FIRN_NEW_ARRAY(&cli->arena, struct firn_session_relocation, pairs->count);
+    for (size_t i = 0; i < pairs->count; i++)
+        rules[i] = (struct firn_session_relocation){ .from = pairs->items[i].key, .to = pairs->items[i].value };
+    struct firn_session_config config = {
+        .thread_count = (uint32_t)cli->globals.threads,
+        .memory_bytes_max = (uint64_t)cli->globals.memory,
+        .temp_folder = temp_folder(cli),
+        .relocations = rules,
+        .relocation_count = pairs->count,
+        .relaxed = cli->relaxed,
+        .config = &cli->config,
+        .catalog = cli->globals.catalog,
+    };
+    return firn_session_open(op, &config, &cli->session);
+}
+
+/* What is read stays for the whole run, whatever memory the operation has at the moment. */
 firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session **out)
 {
     if (!cli->session) {
-        if (!cli->config_given)
-            FIRN_TRY(firn_context(op, load_config(op, cli), "configuration"));
-        const struct cli_pairs *pairs = &cli->globals.relocate;
-        struct firn_session_relocation *rules =
-            FIRN_NEW_ARRAY(&cli->arena, struct firn_session_relocation, pairs->count);
-        for (size_t i = 0; i < pairs->count; i++)
-            rules[i] = (struct firn_session_relocation){ .from = pairs->items[i].key, .to = pairs->items[i].value };
-        struct firn_session_config config = {
-            .thread_count = (uint32_t)cli->globals.threads,
-            .memory_bytes_max = (uint64_t)cli->globals.memory,
-            .temp_folder = temp_folder(cli),
-            .relocations = rules,
-            .relocation_count = pairs->count,
-            .relaxed = cli->relaxed,
-            .config = &cli->config,
-            .catalog = cli->globals.catalog,
-        };
-        FIRN_TRY(firn_session_open(op, &config, &cli->session));
+        struct firn_arena *arena = op->arena;
+        op->arena = &cli->arena;
+        firn_status status = open_session(op, cli);
+        op->arena = arena;
+        FIRN_TRY(status);
     }
     *out = cli->session;
     return FIRN_OK;
