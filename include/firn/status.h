@@ -22,7 +22,8 @@
     ROW(LIMIT, false, 1, "a stated limit was exceeded")                                                                \
     ROW(CANCELLED, false, 1, "stopped on request or at the deadline")                                                  \
     ROW(VERIFY, false, 1, "the proof before the commit failed: nothing was committed")                                 \
-    ROW(SYSTEM, false, 1, "the operating system reported an error")
+    ROW(SYSTEM, false, 1, "the operating system reported an error")                                                    \
+    ROW(BUSY, true, 8, "another maintenance run has the table")
 
 enum firn_status {
 #define FIRN_STATUS_ENUM(name, retry, code, meaning) FIRN_##name,

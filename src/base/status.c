@@ -17,7 +17,7 @@ _Static_assert(sizeof rows / sizeof *rows == FIRN_STATUS_COUNT, "one row per sta
 
 static const char *const names[] = {
     "ok",          "not_found", "exists",      "conflict", "unknown",   "corrupt", "partial", "usage",
-    "unsupported", "denied",    "unavailable", "limit",    "cancelled", "verify",  "system",
+    "unsupported", "denied",    "unavailable", "limit",    "cancelled", "verify",  "system",  "busy",
 };
 _Static_assert(sizeof names / sizeof *names == FIRN_STATUS_COUNT, "one name per status");
 

@@ -120,6 +120,8 @@ static firn_status before_write(struct firn_op *op, void *context, struct firn_t
     struct firn_journal *journal = context;
     struct firn_text folder, uuid;
     struct firn_op plain = unwatched(op);
+    if (journal->outer && journal->outer->before_write)
+        FIRN_TRY(journal->outer->before_write(op, journal->outer->context, location));
     if (!split_name(location, &folder, &uuid))
         return FIRN_OK;
     pthread_mutex_lock(&journal->lock);
@@ -168,6 +170,8 @@ static firn_status before_swap(struct firn_op *op, void *context)
 {
     struct firn_journal *journal = context;
     struct firn_op plain = unwatched(op);
+    if (journal->outer && journal->outer->before_swap)
+        FIRN_TRY(journal->outer->before_swap(op, journal->outer->context));
     firn_status status = check_not_taken(&plain, journal);
     if (status == FIRN_OK)
         status = put_event(&plain, journal, "attempt", new_header(op, "attempt"), NULL);

@@ -7,7 +7,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAM = os.path.abspath(os.environ.get("FIRN") or os.path.join(ROOT, "build", "src", "cli", "firn"))
 
 # Exit statuses of include/firn/status.h.
-OK, FAILED, USAGE, NOT_FOUND, CONFLICT, UNKNOWN, CORRUPT, PARTIAL = range(8)
+OK, FAILED, USAGE, NOT_FOUND, CONFLICT, UNKNOWN, CORRUPT, PARTIAL, BUSY = range(9)
 
 
 class Run:

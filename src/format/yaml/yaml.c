@@ -82,10 +82,12 @@ static firn_status skip_list(struct firn_op *op, struct reader *in)
 
 static firn_status read_mapping(struct firn_op *op, struct reader *in);
 
-static firn_status read_value(struct firn_op *op, struct reader *in)
+static firn_status read_value(struct firn_op *op, struct reader *in, size_t key_line)
 {
     struct event event;
     FIRN_TRY(next_event(op, in, &event));
+    size_t line = event.line;
+    event.line = key_line;
     switch (event.type) {
     case YAML_SCALAR_EVENT:
         return tell(op, in, FIRN_YAML_SCALAR, &event);
@@ -96,7 +98,7 @@ static firn_status read_value(struct firn_op *op, struct reader *in)
         FIRN_TRY(tell(op, in, FIRN_YAML_MAPPING, &event));
         return read_mapping(op, in);
     default:
-        return broken(op, in, event.line, "aliases are not used in this file");
+        return broken(op, in, line, "aliases are not used in this file");
     }
 }
 
@@ -113,7 +115,7 @@ static firn_status read_mapping(struct firn_op *op, struct reader *in)
         if (in->depth == DEPTH_MAX)
             return broken(op, in, event.line, "values lie too deep");
         in->path[in->depth++] = event.text;
-        FIRN_TRY(read_value(op, in));
+        FIRN_TRY(read_value(op, in, event.line));
         in->depth--;
     }
 }

@@ -16,7 +16,7 @@ struct firn_yaml_value {
     const struct firn_text *path; /* the keys that lead to it, outermost first; each in op->arena */
     size_t depth;                 /* of them; at least 1 */
     struct firn_text text;        /* of a scalar, whatever it looks like; in op->arena */
-    size_t line;                  /* from 1 */
+    size_t line;                  /* of its key; from 1 */
     struct firn_text file_name;   /* for messages */
 };
 
