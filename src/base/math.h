@@ -73,6 +73,15 @@ static inline uint64_t firn_zigzag_encode(int64_t value)
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
+/* Writes an unsigned LEB128 number, at most 10 bytes; gives where it ends. */
+static inline uint8_t *firn_varint_put(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
 static inline int64_t firn_zigzag_decode(uint64_t value)
 {
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);

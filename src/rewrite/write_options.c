@@ -85,7 +85,9 @@ firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadat
     for (uint32_t i = 0; i < schema->leaf_count; i++) {
         const struct firn_output_leaf *leaf = &schema->leaves[i];
         out->leaves[i] = common;
+        out->leaves[i].delta = leaf->role == FIRN_LEAF_ROW_ID; /* ids follow each other: a few bytes a page */
         out->leaves[i].dictionary =
+            !out->leaves[i].delta &&
             column_property(op, &settings, "write.parquet.dict-encoding-enabled.column.", leaf->name);
         out->leaves[i].statistics =
             !leaf->in_variant && column_property(op, &settings, "write.parquet.stats-enabled.column.", leaf->name);

@@ -189,6 +189,7 @@ static inline struct firn_chunk_options draw_options(struct sample *sample)
     options.dictionary_bytes_max = limits[below(&sample->seed, 4)];
     options.dictionary = below(&sample->seed, 4) != 0;
     options.page_v2 = below(&sample->seed, 2);
+    options.delta = below(&sample->seed, 2);
     options.statistics = below(&sample->seed, 8) != 0;
     return options;
 }

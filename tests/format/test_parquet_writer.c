@@ -2,6 +2,9 @@
  * back; pages, page indexes, statistics and sizes are checked against what was put in. */
 #include "format/column_sample.h"
 
+#include "format/parquet/delta_decode.h"
+#include "format/parquet/delta_write.h"
+
 enum { CASE_COUNT = 150 };
 
 /* Sizes, offsets and encodings in the metadata against the page headers. */
@@ -195,6 +198,52 @@ static void pages_written_with_a_dictionary_outlive_it(void **state)
     assert_int_equal(chunk.column_index.boundary_order, FIRN_ASCENDING);
     firn_encoded_chunk_done(&chunk);
     free(sample);
+}
+
+/* Differences of every width, of both types, modulo 2^32 and 2^64, and of every count about the edges of blocks. */
+static void deltas_decode_to_the_values(void **state)
+{
+    static const size_t counts[] = { 0, 1, 2, 32, 33, 34, 128, 129, 130, 257, 1000 };
+    struct firn_op *op = test_op(state);
+    struct firn_buffer encoded = { 0 };
+    uint64_t seed = 7;
+    int32_t small[1000], small_read[1000];
+    int64_t large[1000], large_read[1000];
+    for (unsigned width = 0; width <= 64; width++)
+        for (size_t nth = 0; nth < FIRN_COUNT_OF(counts); nth++) {
+            uint32_t count = (uint32_t)counts[nth];
+            uint64_t mask = width == 0 ? 0 : UINT64_MAX >> (64 - width), sum = next_random(&seed);
+            for (uint32_t i = 0; i < count; i++) {
+                sum += next_random(&seed) & mask;
+                large[i] = (int64_t)sum;
+                small[i] = (int32_t)(uint32_t)sum;
+            }
+            firn_buffer_clear(&encoded);
+            CHECK_OK(op, firn_delta_encode(op, (struct firn_bytes){ (uint8_t *)large, count * 8 }, 8, &encoded));
+            size_t large_bytes = encoded.len;
+            CHECK_OK(op, firn_delta_encode(op, (struct firn_bytes){ (uint8_t *)small, count * 4 }, 4, &encoded));
+            struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&encoded));
+            CHECK_OK(op, firn_delta_decode_i64(op, &in, count, large_read));
+            assert_int_equal(firn_cursor_offset(&in), large_bytes);
+            CHECK_OK(op, firn_delta_decode_i32(op, &in, count, small_read));
+            assert_int_equal(firn_cursor_left(&in), 0);
+            assert_memory_equal(large, large_read, count * 8);
+            assert_memory_equal(small, small_read, count * 4);
+        }
+    firn_buffer_done(&encoded);
+}
+
+static void numbers_in_a_row_take_a_few_bytes_a_page(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_encoded_chunk chunk;
+    options.dictionary = false;
+    options.delta = true;
+    encode_cycle(op, 100000, UINT32_MAX, &options, &chunk);
+    assert_int_equal(pages_of(&chunk, FIRN_PAGE_DATA, FIRN_ENCODING_DELTA_BINARY_PACKED), 5);
+    CHECK(chunk.bytes.len < 5 * 100, "%zu bytes", chunk.bytes.len);
+    firn_encoded_chunk_done(&chunk);
 }
 
 static void chunks_with_nan_have_no_bounds_in_the_file(void **state)
@@ -446,6 +495,8 @@ int main(void)
         TEST(random_columns_read_back_as_written),
         TEST(dictionaries_are_kept_or_left),
         TEST(pages_written_with_a_dictionary_outlive_it),
+        TEST(deltas_decode_to_the_values),
+        TEST(numbers_in_a_row_take_a_few_bytes_a_page),
         TEST(chunks_with_nan_have_no_bounds_in_the_file),
         TEST(memory_limits_are_reported),
         TEST(files_say_what_they_hold),

@@ -2,8 +2,9 @@
  *
  * Interop tests make the input with another engine, choose options, and compare what engines read of the output.
  * Options: codec, level, version (1 or 2), page_bytes, page_rows, dictionary_bytes (0: none), indices (1: pass
- * dictionary indices on), groups (1: one row group of all), statistics, copy (1: pages of the same codec as they are),
- * floor (bytes below which pages grow before one is copied). Prints how many pages were copied. */
+ * dictionary indices on), delta (1: differences of integers), groups (1: one row group of all), statistics, copy (1:
+ * pages of the same codec as they are), floor (bytes below which pages grow before one is copied). Prints how many
+ * pages were copied. */
 #include "support/parquet_file.h"
 
 #include <errno.h>
@@ -160,6 +161,8 @@ static bool set_option(struct settings *settings, struct firn_text name, struct 
         settings->chunk.statistics = number != 0;
     else if (firn_text_is(name, "indices"))
         settings->indices = number != 0;
+    else if (firn_text_is(name, "delta"))
+        settings->chunk.delta = number != 0;
     else if (firn_text_is(name, "copy"))
         settings->copy = number != 0;
     else if (firn_text_is(name, "floor"))

@@ -34,6 +34,8 @@ OPTIONS = {
     "dictionary left on the way": ["page_rows=200", "dictionary_bytes=1000", "indices=1"],
     "one row group": ["groups=1", "page_rows=500", "indices=1"],
     "no statistics": ["statistics=0"],
+    "deltas": ["dictionary_bytes=0", "delta=1", "page_rows=700"],
+    "deltas, version 2": ["dictionary_bytes=0", "delta=1", "version=2"],
 }
 
 # Pages copied as they lie, mixed with pages made anew where that cannot be: how PyArrow writes the source, and the options.
@@ -271,7 +273,7 @@ PREDICATES = [
 
 
 @pytest.mark.parametrize("name", ["default", "small pages, version 2", "dictionary left on the way",
-                                  "copied", "copied, version 2 among 1"])
+                                  "copied", "copied, version 2 among 1", "deltas"])
 def test_spark_reads_and_prunes(table, files, spark, name):
     frame = spark.read.parquet("file://" + files[name])
     rows = frame.select("id", "word", "text", "large", "cents", "list", "struct").orderBy("id").collect()

@@ -6,6 +6,7 @@
 #include "format/parquet/chunk_writer.h"
 
 #include "base/math.h"
+#include "format/parquet/delta_write.h"
 #include "format/parquet/plain_write.h"
 #include "format/parquet/rle_write.h"
 #include "format/parquet/unpack.h"
@@ -257,6 +258,41 @@ static void clear_page(struct firn_page_buffer *page)
     page->plain_bytes = 0;
 }
 
+/* Replaces writer->encoded by the delta form of the page's values; `pays` when it is smaller. */
+static firn_status encode_deltas(struct firn_op *op, struct firn_chunk_writer *writer, bool *pays)
+{
+    const struct firn_page_buffer *page = &writer->page;
+    enum firn_parquet_type type = writer->leaf->type;
+    *pays = false;
+    if (!writer->options.delta || (type != FIRN_PARQUET_INT32 && type != FIRN_PARQUET_INT64))
+        return FIRN_OK;
+    firn_buffer_clear(&writer->encoded);
+    FIRN_TRY(firn_delta_encode(op, firn_buffer_bytes(&page->plain), firn_value_width(type, 0), &writer->encoded));
+    *pays = writer->encoded.len < page->plain.len;
+    return FIRN_OK;
+}
+
+/* The values that have no indices: booleans packed, integers by their differences if that was asked for and pays. */
+static firn_status encode_plain(struct firn_op *op, struct firn_chunk_writer *writer, struct firn_data_page *out)
+{
+    const struct firn_page_buffer *page = &writer->page;
+    out->encoding = FIRN_ENCODING_PLAIN;
+    out->values = firn_buffer_bytes(&page->plain);
+    if (writer->leaf->type == FIRN_PARQUET_BOOLEAN) {
+        firn_buffer_clear(&writer->encoded);
+        FIRN_TRY(firn_booleans_pack(op, page->plain.data, page->value_count, &writer->encoded));
+        out->values = firn_buffer_bytes(&writer->encoded);
+        return FIRN_OK;
+    }
+    bool pays;
+    FIRN_TRY(encode_deltas(op, writer, &pays));
+    if (pays) {
+        out->encoding = FIRN_ENCODING_DELTA_BINARY_PACKED;
+        out->values = firn_buffer_bytes(&writer->encoded);
+    }
+    return FIRN_OK;
+}
+
 /* The values as the page will hold them; pages without values are PLAIN and decide nothing. */
 static firn_status encode_values(struct firn_op *op, struct firn_chunk_writer *writer, struct firn_data_page *out)
 {
@@ -268,14 +304,7 @@ static firn_status encode_values(struct firn_op *op, struct firn_chunk_writer *w
         out->values = firn_buffer_bytes(&writer->encoded);
         return FIRN_OK;
     }
-    out->encoding = FIRN_ENCODING_PLAIN;
-    out->values = firn_buffer_bytes(&page->plain);
-    if (writer->leaf->type != FIRN_PARQUET_BOOLEAN)
-        return FIRN_OK;
-    firn_buffer_clear(&writer->encoded);
-    FIRN_TRY(firn_booleans_pack(op, page->plain.data, page->value_count, &writer->encoded));
-    out->values = firn_buffer_bytes(&writer->encoded);
-    return FIRN_OK;
+    return encode_plain(op, writer, out);
 }
 
 /* The facts of the page being filled; the histograms' memory is the caller's. */

@@ -36,17 +36,9 @@ static inline __attribute__((always_inline)) size_t run_end(struct values values
     return end;
 }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
 static uint8_t *put_run(uint8_t *at, uint32_t value, size_t count, uint32_t bit_width)
 {
-    at = put_varint(at, (uint64_t)count << 1);
+    at = firn_varint_put(at, (uint64_t)count << 1);
     for (uint32_t bits = 0; bits < bit_width; bits += 8)
         *at++ = (uint8_t)(value >> bits);
     return at;
@@ -74,7 +66,7 @@ static inline __attribute__((always_inline)) uint8_t *put_packed(uint8_t *at, st
     if (start == end)
         return at;
     size_t group_count = (end - start + GROUP_VALUES - 1) / GROUP_VALUES;
-    at = put_varint(at, (uint64_t)group_count << 1 | 1);
+    at = firn_varint_put(at, (uint64_t)group_count << 1 | 1);
     if (values.is_bytes && bit_width == 1)
         return pack_bits(at, (const uint8_t *)values.at + start, end - start);
     uint8_t *last = at + group_count * bit_width;

@@ -19,6 +19,8 @@ struct firn_chunk_options {
     int32_t splice_floor_bytes;   /* uncompressed; a page made here below it grows instead of giving way to a spliced
                                      one, and takes up a small rest past its limits; 0: none */
     bool dictionary;              /* try one */
+    bool delta;                   /* INT32, INT64 without a dictionary: differences where they are smaller, which suits
+                                     numbers that grow steadily */
     bool page_v2;                 /* write.parquet.page-version v2 */
     bool statistics;              /* chunk statistics and page indexes */
     struct firn_codec_context *codec_context; /* borrowed until close; NULL: the writer opens one of its own. Writers
