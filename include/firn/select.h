@@ -8,6 +8,7 @@
 #define FIRN_SELECT_H
 
 #include "firn/session.h"
+#include "firn/sql.h"
 
 /* TEXT also stands for times ("2024-01-01 12:00:00.5", UTC), for bytes ("X'0a1b'"), and, as JSON, for maps, lists and
  * structs. */
@@ -33,11 +34,11 @@ struct firn_select_column {
 
 struct firn_select;
 
-/* Opens a statement; the tables are loaded now, and stay as they are until close. `text` may end with ';'. USAGE with
- * line and column for bad SQL and for anything that does not read; NOT_FOUND for unknown tables. Closed by the caller,
- * also when steps failed, and before the session. */
+/* Opens a statement, which begins at `place` of its script ({1, 1} for one by itself); the tables are loaded now, and
+ * stay as they are until close. `text` may end with ';'. USAGE with line and column for bad SQL and for anything that
+ * does not read; NOT_FOUND for unknown tables. Closed by the caller, also when steps failed, and before the session. */
 FIRN_CHECKED firn_status firn_select_open(struct firn_op *op, struct firn_session *session, struct firn_text text,
-                                          struct firn_select **out);
+                                          struct firn_sql_place place, struct firn_select **out);
 /* The columns of the result; borrowed until close. */
 size_t firn_select_column_count(const struct firn_select *select);
 const struct firn_select_column *firn_select_columns(const struct firn_select *select);
@@ -45,6 +46,12 @@ const struct firn_select_column *firn_select_columns(const struct firn_select *s
 FIRN_CHECKED firn_status firn_select_step(struct firn_op *op, struct firn_select *select, bool *got);
 /* A value of the current row; its text is borrowed until the next step. */
 struct firn_select_value firn_select_value(const struct firn_select *select, size_t column);
+/* A value for people: NULL, times and numbers as Spark shows them, structs and maps as {day: 2024-01-01, bucket: 3},
+ * lists as [1, 2]. `column` is the value's. In op->arena. */
+struct firn_text firn_select_readable(struct firn_op *op, const struct firn_select_column *column,
+                                      const struct firn_select_value *value);
+/* Whether texts of a column are JSON: it is a map, a list or a struct. */
+bool firn_select_column_nests(const struct firn_select_column *column);
 /* NULL is fine. */
 void firn_select_close(struct firn_select *select);
 

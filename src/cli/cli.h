@@ -151,6 +151,9 @@ bool cli_has_color(const struct cli *cli);
 bool cli_wants_json(const struct cli *cli);
 /* Prints a tree as JSON with a line end. */
 FIRN_CHECKED firn_status cli_print_json(struct firn_op *op, struct cli *cli, const json_t *json);
+/* Parts of a document that is too large to be held: JSON in a form of jansson's, and what stands between. */
+FIRN_CHECKED firn_status cli_write_json(struct firn_op *op, struct cli *cli, const json_t *json, size_t form);
+FIRN_CHECKED firn_status cli_write_text(struct firn_op *op, struct cli *cli, struct firn_text text);
 /* A table for people: `rows` of `column_count` texts each; numbers are set right. */
 struct cli_column {
     const char *title;
@@ -223,6 +226,8 @@ FIRN_CHECKED firn_status cli_print_row(struct firn_op *op, struct cli *cli, cons
 /* call.c: CALL by the option tables. */
 struct firn_sql_name;
 struct firn_sql_statement;
+/* select.c: runs a SELECT and prints its rows. Of a large result no more than a page is held. */
+FIRN_CHECKED firn_status cli_select(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement);
 /* The name that a session opens, of one in SQL; within `catalog` unless that is empty. USAGE when it is of another. */
 FIRN_CHECKED firn_status cli_table_name(struct firn_op *op, struct cli *cli, struct firn_text catalog,
                                         const struct firn_sql_name *name, struct firn_text *out);

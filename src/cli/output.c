@@ -13,10 +13,22 @@ static int write_part(const char *data, size_t len, void *out)
     return fwrite(data, 1, len, out) == len ? 0 : -1;
 }
 
+firn_status cli_write_json(struct firn_op *op, struct cli *cli, const json_t *json, size_t form)
+{
+    if (json_dump_callback(json, write_part, cli->out, form | JSON_ENCODE_ANY) != 0)
+        return firn_fail_errno(op, errno, "cannot write to standard output");
+    return FIRN_OK;
+}
+
 firn_status cli_print_json(struct firn_op *op, struct cli *cli, const json_t *json)
 {
-    size_t form = cli->json_lines ? JSON_COMPACT : JSON_INDENT(2);
-    if (json_dump_callback(json, write_part, cli->out, form | JSON_ENCODE_ANY) != 0 || fputc('\n', cli->out) == EOF)
+    FIRN_TRY(cli_write_json(op, cli, json, cli->json_lines ? JSON_COMPACT : JSON_INDENT(2)));
+    return cli_write_text(op, cli, FIRN_TEXT("\n"));
+}
+
+firn_status cli_write_text(struct firn_op *op, struct cli *cli, struct firn_text text)
+{
+    if (write_part(text.data, text.len, cli->out) != 0)
         return firn_fail_errno(op, errno, "cannot write to standard output");
     return FIRN_OK;
 }

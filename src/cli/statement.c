@@ -86,14 +86,6 @@ static firn_status write_order(struct firn_op *op, struct cli *cli, const struct
     return cli_run(op, cli);
 }
 
-/* The place where SELECT is plugged in. */
-static firn_status run_select(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
-{
-    (void)cli;
-    (void)statement;
-    return firn_fail(op, FIRN_UNSUPPORTED, "SELECT is not supported yet");
-}
-
 typedef firn_status run_kind(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement);
 
 static run_kind *const runs[] = {
@@ -103,7 +95,7 @@ static run_kind *const runs[] = {
     [FIRN_SQL_SET_PROPERTIES] = set_properties,
     [FIRN_SQL_UNSET_PROPERTIES] = unset_properties,
     [FIRN_SQL_WRITE] = write_order,
-    [FIRN_SQL_SELECT] = run_select,
+    [FIRN_SQL_SELECT] = cli_select,
 };
 
 firn_status cli_run_statement(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)

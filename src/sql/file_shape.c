@@ -124,13 +124,22 @@ static void write_ids(struct firn_json_out *json, const struct firn_data_file *f
     firn_json_out_end(json, ']');
 }
 
+/* The file's partition in the struct of all specs. */
+static const struct firn_value *tuple_of(struct firn_op *op, const struct firn_file_shape *shape,
+                                         const struct firn_data_file *file)
+{
+    struct firn_value *values = FIRN_NEW_ARRAY(op->arena, struct firn_value, shape->partitions->field_count);
+    firn_partition_shape_values(shape->partitions, file->spec_id, &file->partition, values);
+    return values;
+}
+
 /* False for a field that does not nest. */
 static bool write_nested(struct firn_json_out *json, const struct firn_file_shape *shape,
                          const struct firn_data_file *file, enum firn_file_field field)
 {
     switch (field) {
     case FIRN_FILE_PARTITION:
-        firn_partition_shape_json(shape->partitions, file->spec_id, &file->partition, json);
+        firn_partition_shape_json(shape->partitions, tuple_of(json->op, shape, file), json);
         return true;
     case FIRN_FILE_COLUMN_SIZES:
         write_counts(json, &file->column_sizes);
@@ -228,7 +237,7 @@ firn_status firn_file_shape_cell(struct firn_op *op, const struct firn_file_shap
 {
     enum firn_file_field field = shape->fields[path->steps[depth]];
     if (field == FIRN_FILE_PARTITION)
-        return firn_partition_shape_cell(op, shape->partitions, file->spec_id, &file->partition, path, depth + 1, out);
+        return firn_partition_shape_cell(op, shape->partitions, tuple_of(op, shape, file), path, depth + 1, out);
     struct firn_json_out json = firn_json_out_of(op, out->scratch);
     if (!write_nested(&json, shape, file, field)) {
         plain_cell(op->arena, file, field, out);

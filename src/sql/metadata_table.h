@@ -113,7 +113,8 @@ extern const struct firn_metadata_table firn_snapshots_table, firn_history_table
     firn_metadata_log_entries_table;
 extern const struct firn_metadata_table firn_files_table, firn_data_files_table, firn_delete_files_table,
     firn_all_files_table, firn_all_data_files_table, firn_all_delete_files_table;
-extern const struct firn_metadata_table firn_entries_table, firn_all_entries_table;
+extern const struct firn_metadata_table firn_entries_table, firn_all_entries_table, firn_partitions_table,
+    firn_position_deletes_table;
 extern const struct firn_metadata_table firn_manifests_table, firn_all_manifests_table;
 
 #endif

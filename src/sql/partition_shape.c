@@ -100,48 +100,57 @@ static uint32_t spec_number(const struct firn_partition_shape *shape, int32_t sp
     return spec ? (uint32_t)(spec - shape->metadata->specs) : NO_PLACE;
 }
 
-struct firn_value firn_partition_shape_value(const struct firn_partition_shape *shape, int32_t spec_id,
-                                             const struct firn_partition *partition, uint32_t field)
+uint32_t firn_partition_shape_present(const struct firn_partition_shape *shape, int32_t spec_id)
 {
-    struct firn_value null = { .type = shape->types[field].id, .is_null = true };
-    uint32_t number = spec_number(shape, spec_id);
-    if (number == NO_PLACE)
-        return null;
-    uint32_t place = shape->places[number * shape->field_count + field];
-    if (place >= partition->count || partition->values[place].is_null)
-        return null;
-    struct firn_value value = partition->values[place];
-    const struct firn_type *from = &shape->spec_types[number][place];
-    if (!firn_type_same(from, &shape->types[field]) &&
-        !firn_value_promote(from, &shape->types[field], &partition->values[place], &value))
-        return null;
-    return value;
+    uint32_t number = spec_number(shape, spec_id), present = 0;
+    for (uint32_t field = 0; number != NO_PLACE && field < shape->field_count; field++)
+        present += shape->places[number * shape->field_count + field] != NO_PLACE;
+    return present;
 }
 
-void firn_partition_shape_json(const struct firn_partition_shape *shape, int32_t spec_id,
-                               const struct firn_partition *partition, struct firn_json_out *json)
+static struct firn_value value_of(const struct firn_partition_shape *shape, uint32_t number,
+                                  const struct firn_partition *partition, uint32_t field)
+{
+    struct firn_value null = { .type = shape->types[field].id, .is_null = true }, value;
+    uint32_t place = number == NO_PLACE ? NO_PLACE : shape->places[number * shape->field_count + field];
+    if (place >= partition->count || partition->values[place].is_null)
+        return null;
+    const struct firn_type *from = &shape->spec_types[number][place];
+    if (firn_type_same(from, &shape->types[field]))
+        return partition->values[place];
+    return firn_value_promote(from, &shape->types[field], &partition->values[place], &value) ? value : null;
+}
+
+void firn_partition_shape_values(const struct firn_partition_shape *shape, int32_t spec_id,
+                                 const struct firn_partition *partition, struct firn_value *out)
+{
+    uint32_t number = spec_number(shape, spec_id);
+    for (uint32_t field = 0; field < shape->field_count; field++)
+        out[field] = value_of(shape, number, partition, field);
+}
+
+void firn_partition_shape_json(const struct firn_partition_shape *shape, const struct firn_value *values,
+                               struct firn_json_out *json)
 {
     firn_json_out_begin(json, '{');
     for (uint32_t i = 0; i < shape->field_count; i++) {
-        struct firn_value value = firn_partition_shape_value(shape, spec_id, partition, i);
         firn_json_out_key(json, shape->names[i]);
-        firn_json_out_value(json, &shape->types[i], &value);
+        firn_json_out_value(json, &shape->types[i], &values[i]);
     }
     firn_json_out_end(json, '}');
 }
 
-firn_status firn_partition_shape_cell(struct firn_op *op, const struct firn_partition_shape *shape, int32_t spec_id,
-                                      const struct firn_partition *partition, const struct firn_metadata_path *path,
+firn_status firn_partition_shape_cell(struct firn_op *op, const struct firn_partition_shape *shape,
+                                      const struct firn_value *values, const struct firn_metadata_path *path,
                                       uint32_t depth, struct firn_cell *out)
 {
     if (path->count > depth) {
         uint32_t field = path->steps[depth];
-        struct firn_value value = firn_partition_shape_value(shape, spec_id, partition, field);
-        firn_cell_value(op->arena, &shape->types[field], &value, out);
+        firn_cell_value(op->arena, &shape->types[field], &values[field], out);
         return FIRN_OK;
     }
     struct firn_json_out json = firn_json_out_of(op, out->scratch);
-    firn_partition_shape_json(shape, spec_id, partition, &json);
+    firn_partition_shape_json(shape, values, &json);
     return firn_cell_json(out, &json);
 }
 

@@ -22,16 +22,19 @@ FIRN_CHECKED firn_status firn_partition_shape_new(struct firn_op *op, const stru
 /* The column "partition". */
 struct firn_metadata_column firn_partition_shape_column(struct firn_arena *arena,
                                                         const struct firn_partition_shape *shape);
-/* A field of a tuple of a spec; null where the spec has no such field. */
-struct firn_value firn_partition_shape_value(const struct firn_partition_shape *shape, int32_t spec_id,
-                                             const struct firn_partition *partition, uint32_t field);
+/* How many fields of the struct a spec has. */
+uint32_t firn_partition_shape_present(const struct firn_partition_shape *shape, int32_t spec_id);
+/* A tuple of a spec as the struct, one value a field, in `out`; null where the spec has no such field. Bytes are
+ * borrowed. */
+void firn_partition_shape_values(const struct firn_partition_shape *shape, int32_t spec_id,
+                                 const struct firn_partition *partition, struct firn_value *out);
 /* The struct as JSON, or one of its fields where `path` goes on from step `depth`. */
 FIRN_CHECKED firn_status firn_partition_shape_cell(struct firn_op *op, const struct firn_partition_shape *shape,
-                                                   int32_t spec_id, const struct firn_partition *partition,
+                                                   const struct firn_value *values,
                                                    const struct firn_metadata_path *path, uint32_t depth,
                                                    struct firn_cell *out);
-void firn_partition_shape_json(const struct firn_partition_shape *shape, int32_t spec_id,
-                               const struct firn_partition *partition, struct firn_json_out *json);
+void firn_partition_shape_json(const struct firn_partition_shape *shape, const struct firn_value *values,
+                               struct firn_json_out *json);
 /* Whether a manifest may have a file that meets the conditions on fields of the struct at `base`. */
 bool firn_partition_shape_may_match(struct firn_op *op, const struct firn_partition_shape *shape,
                                     const struct firn_metadata_request *request, struct firn_metadata_path base,

@@ -84,7 +84,7 @@ static firn_status open_reference(struct firn_op *op, const struct firn_select_t
     struct firn_text last = reference->parts[reference->part_count - 1];
     reference->kind = firn_metadata_table_find(last);
     if (!reference->kind) {
-        firn_status status = firn_select_fail(op, FIRN_USAGE, text->text, text->tokens.items[reference->first].at,
+        firn_status status = firn_select_fail(op, FIRN_USAGE, text, text->tokens.items[reference->first].at,
                                               "'%.*s' is no metadata table: SELECT reads those only", FIRN_FMT(last));
         return firn_hint(op, status, "add one of these to the table's name: %.*s",
                          FIRN_FMT(firn_metadata_table_names(op->arena)));
@@ -180,7 +180,7 @@ static firn_status fail_prepare(struct firn_op *op, const struct firn_select *se
         message = FIRN_TEXT("only SELECT, WITH and VALUES are run: they read");
     if (offset < 0)
         return firn_fail(op, FIRN_USAGE, "%.*s", FIRN_FMT(message));
-    return firn_select_fail(op, FIRN_USAGE, select->text.text, origin_of(print, offset), "%.*s", FIRN_FMT(message));
+    return firn_select_fail(op, FIRN_USAGE, &select->text, origin_of(print, offset), "%.*s", FIRN_FMT(message));
 }
 
 /* The first word decides, so that nothing else is even compiled. */
@@ -239,13 +239,14 @@ static void describe_columns(struct firn_select *select)
  * ------------------------------------------------------------------------------------------------------------- */
 
 static firn_status open_statement(struct firn_op *op, struct firn_select *select,
-                                  const struct firn_select_tables *tables, struct firn_text text)
+                                  const struct firn_select_tables *tables, struct firn_text text,
+                                  struct firn_sql_place place)
 {
     struct firn_buffer printed = { 0 };
     struct firn_select_print print = { .out = &printed };
-    FIRN_TRY(firn_select_text_parse(op, firn_text_copy(op->arena, text), &select->text));
+    FIRN_TRY(firn_select_text_parse(op, firn_text_copy(op->arena, text), place, &select->text));
     if (!is_query(&select->text))
-        return firn_select_fail(op, FIRN_USAGE, text, select->text.tokens.items[0].at,
+        return firn_select_fail(op, FIRN_USAGE, &select->text, select->text.tokens.items[0].at,
                                 "only SELECT, WITH and VALUES are run: they read");
     for (size_t i = 0; i < select->text.references.count; i++)
         FIRN_TRY(open_reference(op, tables, &select->text, i));
@@ -263,7 +264,7 @@ static firn_status open_statement(struct firn_op *op, struct firn_select *select
 }
 
 firn_status firn_select_open_tables(struct firn_op *op, const struct firn_select_tables *tables, struct firn_text text,
-                                    struct firn_select **out)
+                                    struct firn_sql_place place, struct firn_select **out)
 {
     struct firn_select *select = calloc(1, sizeof *select);
     struct firn_arena *results = op->arena;
@@ -272,7 +273,7 @@ firn_status firn_select_open_tables(struct firn_op *op, const struct firn_select
     firn_arena_init(&select->arena);
     op->arena = &select->arena;
     select->op = op;
-    firn_status status = open_statement(op, select, tables, text);
+    firn_status status = open_statement(op, select, tables, text, place);
     op->arena = results;
     select->op = NULL;
     if (status != FIRN_OK)
@@ -288,10 +289,10 @@ static firn_status find_in_session(struct firn_op *op, void *context, struct fir
 }
 
 firn_status firn_select_open(struct firn_op *op, struct firn_session *session, struct firn_text text,
-                             struct firn_select **out)
+                             struct firn_sql_place place, struct firn_select **out)
 {
     struct firn_select_tables tables = { find_in_session, session, firn_session_pool(session) };
-    return firn_select_open_tables(op, &tables, text, out);
+    return firn_select_open_tables(op, &tables, text, place, out);
 }
 
 void firn_select_close(struct firn_select *select)

@@ -29,7 +29,8 @@ struct firn_select {
 
 /* As firn_select_open. */
 FIRN_CHECKED firn_status firn_select_open_tables(struct firn_op *op, const struct firn_select_tables *tables,
-                                                 struct firn_text text, struct firn_select **out);
+                                                 struct firn_text text, struct firn_sql_place place,
+                                                 struct firn_select **out);
 
 /* The module of virtual tables: its argument is the number of a reference of the statement. metadata_module.c */
 extern const sqlite3_module firn_metadata_module;

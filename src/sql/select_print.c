@@ -43,7 +43,7 @@ static firn_status fail_at(struct printing *printing, const struct firn_token *t
     va_start(args, format);
     struct firn_text message = firn_text_vformat(printing->op->arena, format, args);
     va_end(args);
-    return firn_select_fail(printing->op, FIRN_USAGE, printing->select->text, token->at, "%.*s", FIRN_FMT(message));
+    return firn_select_fail(printing->op, FIRN_USAGE, printing->select, token->at, "%.*s", FIRN_FMT(message));
 }
 
 /* Writing ---------------------------------------------------------------------------------------------------------- */

@@ -6,15 +6,16 @@
 
 enum { PARENTHESES_MAX = 200, PARTS_MAX = 32 };
 
-firn_status firn_select_fail(struct firn_op *op, firn_status status, struct firn_text text, size_t at,
+firn_status firn_select_fail(struct firn_op *op, firn_status status, const struct firn_select_text *text, size_t at,
                              const char *format, ...)
 {
-    struct firn_sql_parser place = { .op = op, .script = text, .known_place = { 1, 1 } };
+    struct firn_sql_parser place = { .op = op, .script = text->text, .known_place = text->place };
     va_list args;
     va_start(args, format);
     struct firn_text message = firn_text_vformat(op->arena, format, args);
     va_end(args);
-    return firn_sql_fail(op, status, firn_sql_place_at(&place, FIRN_MIN(at, text.len)), "%.*s", FIRN_FMT(message));
+    return firn_sql_fail(op, status, firn_sql_place_at(&place, FIRN_MIN(at, text->text.len)), "%.*s",
+                         FIRN_FMT(message));
 }
 
 /* Tokens ----------------------------------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static firn_status read_tokens(struct firn_op *op, struct firn_select_text *sele
         firn_status status = firn_token_next(&lexer, &token);
         if (status != FIRN_OK) {
             struct firn_text why = firn_text_copy(op->arena, firn_text_of(op->error.text));
-            return firn_select_fail(op, status, select->text, lexer.at, "%.*s", FIRN_FMT(why));
+            return firn_select_fail(op, status, select, lexer.at, "%.*s", FIRN_FMT(why));
         }
         FIRN_PUSH(op->arena, &select->tokens, token);
     } while (token.kind != FIRN_TOKEN_END);
@@ -43,7 +44,7 @@ static firn_status drop_semicolons(struct firn_op *op, struct firn_select_text *
         tokens->items[--tokens->count - 1] = end;
     for (size_t i = 0; i < tokens->count; i++)
         if (firn_token_is_symbol(&tokens->items[i], ";"))
-            return firn_select_fail(op, FIRN_USAGE, select->text, tokens->items[i].at,
+            return firn_select_fail(op, FIRN_USAGE, select, tokens->items[i].at,
                                     "one statement is wanted, and another one follows");
     return FIRN_OK;
 }
@@ -106,7 +107,7 @@ static firn_status take_version(struct walk *walk, struct firn_select_reference 
     at += firn_token_is_word(token_at(walk, at), "timestamp");
     const struct firn_token *value = token_at(walk, at);
     if (value->kind != FIRN_TOKEN_STRING && value->kind != FIRN_TOKEN_NUMBER)
-        return firn_select_fail(walk->op, FIRN_USAGE, walk->select->text, value->at,
+        return firn_select_fail(walk->op, FIRN_USAGE, walk->select, value->at,
                                 "AS OF is followed by a snapshot's id, the name of a branch or tag, or a time");
     reference->version_kind = is_time ? FIRN_VERSION_TIMESTAMP : FIRN_VERSION_SNAPSHOT;
     reference->version = value->text;
@@ -134,7 +135,7 @@ static firn_status take_table(struct walk *walk)
     if (count < 2)
         return FIRN_OK;
     if (count > PARTS_MAX)
-        return firn_select_fail(walk->op, FIRN_LIMIT, walk->select->text, token_at(walk, walk->at)->at,
+        return firn_select_fail(walk->op, FIRN_LIMIT, walk->select, token_at(walk, walk->at)->at,
                                 "the table's name has more than %d parts", PARTS_MAX);
     reference.parts = FIRN_NEW_ARRAY(walk->op->arena, struct firn_text, count);
     reference.part_count = count;
@@ -151,7 +152,7 @@ static firn_status take_table(struct walk *walk)
 static firn_status walk_deeper(struct walk *walk, const struct firn_token *token)
 {
     if (walk->depth == PARENTHESES_MAX)
-        return firn_select_fail(walk->op, FIRN_LIMIT, walk->select->text, token->at,
+        return firn_select_fail(walk->op, FIRN_LIMIT, walk->select, token->at,
                                 "more than %d parentheses within each other", PARENTHESES_MAX);
     walk->lists_tables[++walk->depth] = false;
     return FIRN_OK;
@@ -179,10 +180,11 @@ static firn_status walk_token(struct walk *walk)
     return take_table(walk);
 }
 
-firn_status firn_select_text_parse(struct firn_op *op, struct firn_text text, struct firn_select_text *out)
+firn_status firn_select_text_parse(struct firn_op *op, struct firn_text text, struct firn_sql_place place,
+                                   struct firn_select_text *out)
 {
     struct walk walk = { .op = op, .select = out };
-    *out = (struct firn_select_text){ .text = text };
+    *out = (struct firn_select_text){ .text = text, .place = place };
     if (text.len > FIRN_SELECT_BYTES_MAX)
         return firn_fail(op, FIRN_LIMIT, "a statement of %zu bytes, and %d is the most", text.len,
                          FIRN_SELECT_BYTES_MAX);

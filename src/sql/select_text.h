@@ -7,6 +7,7 @@
 #ifndef FIRN_SQL_SELECT_TEXT_H
 #define FIRN_SQL_SELECT_TEXT_H
 
+#include "firn/sql.h"
 #include "sql/metadata_table.h"
 #include "table/token.h"
 
@@ -44,7 +45,8 @@ struct firn_select_references {
 
 struct firn_select_text {
     struct firn_text text;
-    struct firn_tokens tokens; /* the last is END */
+    struct firn_sql_place place; /* of the text's start */
+    struct firn_tokens tokens;   /* the last is END */
     struct firn_select_references references;
     bool has_derived; /* some table of it is a query: names may be of other tables than those of the references */
 };
@@ -61,7 +63,7 @@ struct firn_select_print {
 };
 
 /* Finds tokens and references. USAGE with line and column; LIMIT past FIRN_SELECT_BYTES_MAX. Lives in op->arena. */
-FIRN_CHECKED firn_status firn_select_text_parse(struct firn_op *op, struct firn_text text,
+FIRN_CHECKED firn_status firn_select_text_parse(struct firn_op *op, struct firn_text text, struct firn_sql_place place,
                                                 struct firn_select_text *out);
 /* Prints the statement for SQLite; reference number n is the virtual table "firn_n". USAGE with line and column for a
  * field that a struct does not have. */
@@ -71,7 +73,7 @@ FIRN_CHECKED firn_status firn_select_text_print(struct firn_op *op, struct firn_
 struct firn_text firn_select_path_name(struct firn_arena *arena, const struct firn_metadata_columns *columns,
                                        const struct firn_metadata_path *path);
 /* USAGE, or another status, at a position: "line 1, column 8: ...". */
-firn_status firn_select_fail(struct firn_op *op, firn_status status, struct firn_text text, size_t at,
+firn_status firn_select_fail(struct firn_op *op, firn_status status, const struct firn_select_text *text, size_t at,
                              const char *format, ...) __attribute__((format(printf, 5, 6), cold));
 
 #endif

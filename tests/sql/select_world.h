@@ -45,7 +45,7 @@ static inline firn_status world_open(struct firn_op *op, struct select_world *wo
                                      struct firn_select **out)
 {
     struct firn_select_tables tables = { world_find, world, NULL };
-    return firn_select_open_tables(op, &tables, firn_text_of(sql), out);
+    return firn_select_open_tables(op, &tables, firn_text_of(sql), (struct firn_sql_place){ 1, 1 }, out);
 }
 
 static inline struct firn_text value_text(struct firn_op *op, struct firn_select_value value)

@@ -220,6 +220,14 @@ static void files_and_entries_are_shown(void **state)
         { "SELECT count(*) FROM db.t.all_files UNION ALL SELECT count(*) FROM db.t.all_data_files UNION ALL SELECT "
           "count(*) FROM db.t.all_delete_files UNION ALL SELECT count(*) FROM db.t.all_entries",
           "4; 3; 1; 4" },
+        { "SELECT partition.p, spec_id, record_count, file_count, position_delete_file_count, "
+          "total_data_file_size_in_bytes FROM db.t.partitions ORDER BY 1",
+          "0|0|10|1|1|1; 1|0|20|1|0|2; 2|0|30|1|0|3" },
+        { "SELECT sum(record_count) FROM db.t.partitions WHERE partition.p > 0", "50" },
+        { "SELECT count(DISTINCT last_updated_snapshot_id) FROM db.t.partitions p JOIN db.t.snapshots s ON "
+          "p.last_updated_snapshot_id = s.snapshot_id AND p.last_updated_at = s.committed_at",
+          "3" },
+        { "SELECT count(*) FROM db.t.position_deletes WHERE spec_id = 7", "0" },
         { "SELECT x.partition.p FROM (SELECT partition FROM db.t.data_files) x ORDER BY 1", "0; 1; 2" },
         { "SELECT s.operation, count(*) FROM db.t.entries e JOIN db.t.snapshots s ON e.snapshot_id = s.snapshot_id "
           "GROUP BY 1 ORDER BY 1",
@@ -252,6 +260,7 @@ static void conditions_leave_manifests_unread(void **state)
         { "SELECT data_file.file_path FROM db.t.entries WHERE status = 2", 0 },
         { "SELECT status FROM db.t.entries WHERE data_file.partition.p = 2 AND data_file.content = 0", 1 },
         { "SELECT count(*) FROM db.t.entries WHERE snapshot_id = 1", 0 },
+        { "SELECT sum(file_count) FROM db.t.partitions WHERE partition.p = 2", 1 },
     };
     struct firn_op *op = test_op(state);
     struct select_world world;
