@@ -476,6 +476,35 @@ static void row_lineage_is_carried(void **state)
     firn_store_close(test.store);
 }
 
+/* Ids of rows that stay in order are told by their differences: next to nothing, whatever the number of rows. */
+static void row_ids_take_little_room(void **state)
+{
+    struct group_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    struct firn_buffer bytes = { 0 };
+    static const int64_t sequence_numbers[] = { 11, 12 };
+    const char *part[3];
+    test_begin(&test, op, FLAT);
+    for (int i = 0; i < 2; i++) {
+        make_columns(op, i * 1000, 1000, part);
+        add_file(&test, part, 1, 1000, firn_chunk_options_default())->first_row_id = 5000 - i * 1000;
+    }
+    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 3, .schemas = FLAT });
+    run.sequence_numbers = sequence_numbers;
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    CHECK_OK(op, firn_store_read(op, test.store, result.files[0].path, UINT64_MAX, &bytes));
+    struct firn_footer *footer = fixture_footer(op, &bytes);
+    uint32_t leaf = 0;
+    while (leaf + 1 < footer->leaf_count && !firn_text_is(footer->leaves[leaf]->path, "_row_id"))
+        leaf++;
+    const struct firn_column_chunk *chunk = &footer->row_groups[0].chunks[leaf];
+    assert_int_equal(chunk->value_count, 2000);
+    CHECK(chunk->compressed_bytes < 300, "%" PRId64 " bytes for 2000 row ids", chunk->compressed_bytes);
+    firn_buffer_done(&bytes);
+    firn_store_close(test.store);
+}
+
 /* Every store call fails once, in turn: afterwards only the inputs are there, and a run without faults succeeds. */
 static void a_failure_leaves_nothing_behind(void **state)
 {
@@ -633,6 +662,7 @@ int main(void)
         TEST(many_partitions_need_several_passes),
         TEST(identity_constants_come_from_the_tuple),
         TEST(row_lineage_is_carried),
+        TEST(row_ids_take_little_room),
         TEST(a_failure_leaves_nothing_behind),
         TEST(broken_and_missing_inputs_are_named),
         TEST(full_verification_finds_one_wrong_value),
