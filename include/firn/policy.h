@@ -33,8 +33,8 @@ FIRN_CHECKED firn_status firn_policies_parse(struct firn_op *op, struct firn_tex
 
 /* The policy of one table. Lives in the op->arena it was made with. */
 struct firn_policy;
-/* `given` goes before all else: keys and values, as told on the command line. USAGE names what is wrong, and where it
- * was said. */
+/* `table` NULL: of a table that nothing is said of. `given` goes before all else: keys and values, as told on the
+ * command line. USAGE names what is wrong, and where it was said. */
 FIRN_CHECKED firn_status firn_policy_of(struct firn_op *op, const struct firn_policies *policies,
                                         const struct firn_table *table, const struct firn_property *given,
                                         size_t given_count, struct firn_policy **out);

@@ -8,6 +8,17 @@
 
 struct firn_pool;
 
+/* What is worth rewriting for whoever comes again and again, beyond what the options say of files. Sequence numbers are
+ * those of the table; version 1 has none, and there every group is looked at. */
+struct firn_rewrite_worth {
+    int64_t settled_number;   /* groups without anything newer are left; 0: none */
+    int64_t cold_number;      /* groups without anything newer do not change any more, and are packed once more ... */
+    int64_t cold_done_number; /* ... unless they are as old as this: that was done */
+    int64_t cold_input_files_min;     /* min-input-files for those */
+    int64_t bytes_per_file_saved_max; /* a group that costs more is left until it has grown; but for those */
+    int64_t bytes_max;                /* of the whole run, best gain first; INT64_MAX: no limit */
+};
+
 /* The arguments as given; the procedure checks them and applies defaults. */
 struct firn_rewrite_data_files_args {
     struct firn_text strategy;           /* empty: binpack (sort when sort_order is given) */
@@ -17,7 +28,8 @@ struct firn_rewrite_data_files_args {
     const struct firn_property *options; /* options => map(...) */
     size_t option_count;
     bool verify_full;
-    uint64_t memory_bytes_max; /* --memory */
+    uint64_t memory_bytes_max;              /* --memory */
+    const struct firn_rewrite_worth *worth; /* NULL: whatever qualifies */
 };
 
 /* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...}, "where",

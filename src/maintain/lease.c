@@ -17,7 +17,7 @@ enum { RECORD_BYTES_MAX = 16 << 20, TRIES_MAX = 20 };
 #define RECORD_ENDING  ".json"
 
 struct firn_lease {
-    struct firn_table *table;
+    struct firn_table table; /* as it was when the lease was taken */
     struct firn_text folder;
     struct firn_lease_config config;
     struct firn_text run, process;
@@ -160,7 +160,7 @@ static struct firn_text record_text(struct firn_op *op, const struct firn_lease 
 {
     json_t *json = json_object();
     firn_json_set_text(json, "firn", FIRN_TEXT(FIRN_VERSION));
-    firn_json_set_text(json, "table_uuid", lease->table->metadata->table_uuid);
+    firn_json_set_text(json, "table_uuid", lease->table.metadata->table_uuid);
     firn_json_set_bool(json, "held", is_held);
     firn_json_set_text(json, "run", lease->run);
     firn_json_set_text(json, "holder", lease->config.holder);
@@ -180,10 +180,10 @@ static firn_status create(struct firn_op *op, const struct firn_lease *lease, in
     struct firn_text location = location_of(op->arena, lease->folder, number);
     struct firn_text text = record_text(op, lease, is_held);
     struct firn_lease_state there;
-    firn_status status = firn_store_put(op, lease->table->store, location, true, firn_bytes_of_text(text));
+    firn_status status = firn_store_put(op, lease->table.store, location, true, firn_bytes_of_text(text));
     if (status != FIRN_EXISTS)
         return firn_context(op, status, "lease of maintenance '%.*s'", FIRN_FMT(location));
-    FIRN_TRY(firn_lease_look(op, lease->table, &there));
+    FIRN_TRY(firn_lease_look(op, &lease->table, &there));
     if (there.number == number && firn_text_same(there.run, lease->run))
         return FIRN_OK;
     return firn_fail(op, FIRN_EXISTS, "%.*s", FIRN_FMT(firn_lease_holder_text(op->arena, &there)));
@@ -252,7 +252,7 @@ static firn_status advance(struct firn_op *op, struct firn_lease *lease, bool is
     }
     FIRN_TRY(status);
     lease->number++;
-    delete_older(op, lease->table->store, lease->folder, lease->number);
+    delete_older(op, lease->table.store, lease->folder, lease->number);
     return FIRN_OK;
 }
 
@@ -380,7 +380,7 @@ static struct firn_lease *new_lease(struct firn_op *op, struct firn_table *table
     pthread_condattr_t monotonic;
     firn_arena_init(&arena);
     struct firn_lease *lease = FIRN_NEW(&arena, struct firn_lease);
-    *lease = (struct firn_lease){ .table = table, .config = *config, .outer = op->watch, .arena = arena };
+    *lease = (struct firn_lease){ .table = *table, .config = *config, .outer = op->watch, .arena = arena };
     lease->config.holder = firn_text_copy(&lease->arena, config->holder);
     lease->folder = folder_of(&lease->arena, table->metadata);
     lease->run = firn_uuid_text(&lease->arena, firn_uuid_random(op));
@@ -411,15 +411,15 @@ static firn_status take(struct firn_op *op, struct firn_lease *lease, struct fir
 {
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         bool can;
-        FIRN_TRY(firn_lease_look(op, lease->table, state));
-        FIRN_TRY(can_be_taken(op, lease->table, state, &can));
+        FIRN_TRY(firn_lease_look(op, &lease->table, state));
+        FIRN_TRY(can_be_taken(op, &lease->table, state, &can));
         if (!can)
             return busy(op, state);
         remember(lease, state->memory);
         firn_status status = create(op, lease, state->number + 1, true);
         lease->number = state->number + 1;
         if (status == FIRN_OK)
-            delete_older(op, lease->table->store, lease->folder, lease->number);
+            delete_older(op, lease->table.store, lease->folder, lease->number);
         if (status != FIRN_EXISTS)
             return status;
     }

@@ -383,10 +383,9 @@ static firn_status apply_scope(struct firn_op *op, const struct firn_policies *p
 }
 
 /* Of namespaces, and of a table with and without its catalog, the longer name is the more exact one. */
-static firn_status apply_files(struct firn_op *op, const struct firn_policies *policies, const struct firn_table *table,
+static firn_status apply_names(struct firn_op *op, const struct firn_policies *policies, const struct firn_table *table,
                                struct firn_policy *policy)
 {
-    FIRN_TRY(apply_scope(op, policies, SCOPE_DEFAULTS, 0, table, policy));
     for (size_t len = 1; len < table->name.len; len++)
         FIRN_TRY(apply_scope(op, policies, SCOPE_NAMESPACES, len, table, policy));
     for (size_t len = 1; len <= table->name.len; len++)
@@ -416,8 +415,11 @@ firn_status firn_policy_of(struct firn_op *op, const struct firn_policies *polic
 {
     struct firn_policy *policy = FIRN_NEW(op->arena, struct firn_policy);
     set_defaults(op, policy);
-    FIRN_TRY(apply_files(op, policies, table, policy));
-    FIRN_TRY(apply_properties(op, table->metadata, policy));
+    FIRN_TRY(apply_scope(op, policies, SCOPE_DEFAULTS, 0, table, policy));
+    if (table) {
+        FIRN_TRY(apply_names(op, policies, table, policy));
+        FIRN_TRY(apply_properties(op, table->metadata, policy));
+    }
     for (size_t i = 0; i < given_count; i++)
         FIRN_TRY(set_by_name(op, policy, given[i].key, given[i].value, FIRN_TEXT("given")));
     *out = policy;

@@ -30,7 +30,7 @@ enum firn_policy_kind {
     ROW(BUDGET_BYTES, "budget.bytes", BYTES, "", 1, INT64_MAX, NULL,                                                   \
         "Most bytes of data files that one run rewrites, best gain first; empty: no limit")                            \
     ROW(BUDGET_TIME, "budget.time", AGE, "", 1000, INT64_MAX, NULL,                                                    \
-        "No step begins, and no more groups are compacted, once a run took so long; empty: no limit")                  \
+        "No step begins once a run took so long; empty: no limit")                                                     \
     ROW(LEASE_TIME, "lease.time", AGE, "10m", 10000, 24 * 3600000, NULL,                                               \
         "A run that was not heard of for so long has lost the table to the next one")                                  \
     ROW(SAMPLE_WHERE, "sample.where", TEXT, "", 0, 0, NULL,                                                            \
@@ -83,14 +83,16 @@ enum firn_policy_kind {
     ROW(EXPIRE_CLEAN_METADATA, "expire.clean-expired-metadata", FLAG, "false", 0, 0, NULL,                             \
         "Also remove partition specs and schemas that nothing needs any more")                                         \
     ROW(EXPIRE_MARK, "expire.mark", FLAG, "false", 0, 0, NULL,                                                         \
-        "Mark the files instead of deleting them: the step orphans sweeps them later")                                 \
+        "Mark the files instead of deleting them, for the step sweep to delete later")                                 \
     ROW(ORPHANS_EVERY, "orphans.every", AGE, "7d", 0, INT64_MAX, NULL, "How often orphan files are looked for")        \
     ROW(ORPHANS_WINDOWS, "orphans.windows", WINDOWS, "", 0, 0, NULL, "In place of windows, for this step")             \
     ROW(ORPHANS_OLDER_THAN, "orphans.older-than", AGE, "3d", 24 * 3600000, INT64_MAX, NULL,                            \
         "Younger files are never taken for orphans; at least 1d")                                                      \
     ROW(ORPHANS_MODE, "orphans.mode", CHOICE, "mark", 0, 0, "mark|delete",                                             \
-        "mark: only mark them, and delete what was marked before; delete: at once")                                    \
-    ROW(ORPHANS_SWEEP_AFTER, "orphans.sweep-after", AGE, "3d", 0, INT64_MAX, NULL,                                     \
+        "mark: only mark them, for the step sweep to delete later; delete: at once")                                   \
+    ROW(SWEEP_EVERY, "sweep.every", AGE, "1d", 0, INT64_MAX, NULL, "How often marked files are deleted")               \
+    ROW(SWEEP_WINDOWS, "sweep.windows", WINDOWS, "", 0, 0, NULL, "In place of windows, for this step")                 \
+    ROW(SWEEP_AFTER, "sweep.after", AGE, "3d", 0, INT64_MAX, NULL,                                                     \
         "Age of a mark at which its file is deleted, if nothing refers to it still")
 
 enum firn_policy_key {

@@ -85,10 +85,20 @@ enum firn_rewrite_verdict {
 /* What became of the files that were packed together. */
 enum firn_group_verdict {
     FIRN_GROUP_CHOSEN,
-    FIRN_GROUP_FEW,     /* neither enough files nor enough bytes */
-    FIRN_GROUP_NO_GAIN, /* as many files would come out as go in */
-    FIRN_GROUP_SETTLED, /* nothing in it is new since the last run */
-    FIRN_GROUP_OVER_CAP /* beyond max-files-to-rewrite */
+    FIRN_GROUP_FEW,       /* neither enough files nor enough bytes */
+    FIRN_GROUP_NO_GAIN,   /* as many files would come out as go in */
+    FIRN_GROUP_SETTLED,   /* nothing in it is new since the last run */
+    FIRN_GROUP_UNCHANGED, /* nothing in it is newer than what is settled */
+    FIRN_GROUP_DEAR,      /* too many bytes for the files it does away with */
+    FIRN_GROUP_OVER_CAP,  /* beyond max-files-to-rewrite */
+    FIRN_GROUP_OVER_BUDGET
+};
+
+/* What sequence numbers tell of a group: see struct firn_rewrite_worth. */
+enum firn_group_age {
+    FIRN_GROUP_HOT,
+    FIRN_GROUP_COOLED, /* to be packed once more */
+    FIRN_GROUP_UNCHANGED_SINCE
 };
 
 /* A group that an earlier run finished and did not commit. */
@@ -129,6 +139,7 @@ struct firn_rewrite_plan {
     struct firn_text branch;
     struct firn_text where;
     struct firn_rewrite_options options;
+    const struct firn_rewrite_worth *worth; /* NULL: whatever qualifies */
     bool verify_full;
     uint64_t memory_bytes_max;
     uint32_t thread_count;
@@ -148,13 +159,21 @@ struct firn_rewrite_plan {
     uint32_t left_alone_count;
     const struct firn_finished_group *finished; /* of earlier runs, whether they fit or not */
     uint32_t finished_count;
-    bool is_capped; /* max-files-to-rewrite left something out */
+    bool is_capped; /* max-files-to-rewrite, or a budget, left something out */
 };
 
 /* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and
  * `has_unreadable_deletes`. Pure. */
 FIRN_CHECKED firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,
                                                   struct firn_rewrite_plan *plan);
+enum firn_group_age firn_rewrite_group_age(const struct firn_rewrite_plan *plan,
+                                           const struct firn_planned_group *group);
+/* min-input-files for the group. */
+int64_t firn_rewrite_group_files_min(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
+/* Whether a chosen group does away with enough files for its bytes, or is there for another reason. */
+bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
+/* Leaves what a budget has no room for. */
+void firn_rewrite_plan_fit_budget(struct firn_op *op, struct firn_rewrite_plan *plan);
 /* What files of one group have in common, replacing `out`. */
 FIRN_CHECKED firn_status firn_rewrite_group_key(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                                 const struct firn_data_file *file, struct firn_buffer *out);

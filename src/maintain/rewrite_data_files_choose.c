@@ -222,10 +222,12 @@ static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, c
 
 static bool has_enough(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
+    struct firn_group_limits limits = plan->options.limits;
+    limits.input_files_min = firn_rewrite_group_files_min(plan, group);
     for (uint32_t i = 0; i < group->file_count; i++)
         if (plan->files[group->files[i]].is_over_threshold)
             return true;
-    return firn_group_has_enough(&plan->options.limits, &plan->options.sizes, group_weight(group));
+    return firn_group_has_enough(&limits, &plan->options.sizes, group_weight(group));
 }
 
 static bool has_news(const struct firn_rewrite_plan *plan, const struct firn_rewrite_history *history,
@@ -250,18 +252,33 @@ static bool gains(const struct firn_rewrite_plan *plan, const struct firn_planne
     return false;
 }
 
+/* What a run looked at and left because it was few is news for the one that packs what has grown cold. */
+static bool is_settled(const struct firn_rewrite_plan *plan, const struct firn_rewrite_history *history,
+                       const struct firn_planned_group *group, enum firn_group_age age)
+{
+    struct firn_rewrite_history outputs_only = *history;
+    outputs_only.is_covered = false;
+    return !has_news(plan, age == FIRN_GROUP_COOLED ? &outputs_only : history, group);
+}
+
 static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                const struct firn_rewrite_history *history, struct firn_planned_group *group)
 {
     bool rewrite_all = plan->options.rewrite_all;
+    enum firn_group_age age = firn_rewrite_group_age(plan, group);
+    group->verdict = FIRN_GROUP_UNCHANGED;
+    if (age == FIRN_GROUP_UNCHANGED_SINCE)
+        return FIRN_OK;
     group->verdict = FIRN_GROUP_FEW;
     if (!rewrite_all && !has_enough(plan, group))
         return FIRN_OK;
     group->verdict = FIRN_GROUP_SETTLED;
-    if (!rewrite_all && !has_news(plan, history, group))
+    if (!rewrite_all && is_settled(plan, history, group, age))
         return FIRN_OK;
     FIRN_TRY(firn_rewrite_plan_bins(op, plan, group));
     group->verdict = gains(plan, group) ? FIRN_GROUP_CHOSEN : FIRN_GROUP_NO_GAIN;
+    if (group->verdict == FIRN_GROUP_CHOSEN && age != FIRN_GROUP_COOLED && !firn_rewrite_group_pays(plan, group))
+        group->verdict = FIRN_GROUP_DEAR;
     return FIRN_OK;
 }
 
@@ -360,6 +377,7 @@ firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewri
     FIRN_TRY(apply_cap(op, plan, &groups));
     plan->packed = groups.items;
     plan->packed_count = (uint32_t)groups.count;
+    firn_rewrite_plan_fit_budget(op, plan);
     list_chosen(op, plan);
     return FIRN_OK;
 }

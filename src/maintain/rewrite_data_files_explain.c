@@ -46,7 +46,7 @@ static struct firn_text group_reason(struct firn_arena *arena, const struct firn
             arena,
             "left: its partition has %u such files of %" PRId64 " bytes together, fewer than min-input-files %" PRId64
             " and not above target-file-size-bytes %" PRId64,
-            group->file_count, group->bytes, options->limits.input_files_min, options->sizes.target_bytes);
+            group->file_count, group->bytes, firn_rewrite_group_files_min(plan, group), options->sizes.target_bytes);
     case FIRN_GROUP_NO_GAIN:
         return firn_text_format(arena,
                                 "left: the %u such files of its partition, %" PRId64
@@ -57,6 +57,21 @@ static struct firn_text group_reason(struct firn_arena *arena, const struct firn
                                 "left: an earlier run with these settings wrote or left it, and none of the %u such "
                                 "files of its partition is newer or has newer deletes",
                                 group->file_count);
+    case FIRN_GROUP_UNCHANGED:
+        return firn_text_format(arena,
+                                "left: nothing of its group, nor of its deletes, is newer than sequence number %" PRId64
+                                ", up to which the last run settled all",
+                                plan->worth->settled_number);
+    case FIRN_GROUP_DEAR:
+        return firn_text_format(
+            arena,
+            "left until its group has grown: the %u such files, %" PRId64 " bytes together, would come out as %" PRId64
+            ", and more than %" PRId64 " bytes for each file less do not pay",
+            group->file_count, group->bytes, group->output_count, plan->worth->bytes_per_file_saved_max);
+    case FIRN_GROUP_OVER_BUDGET:
+        return firn_text_format(
+            arena, "left for a later run: its group of %" PRId64 " bytes is beyond the budget of %" PRId64 " bytes",
+            group->bytes, plan->worth->bytes_max);
     case FIRN_GROUP_OVER_CAP:
         return firn_text_format(arena, "left for a later run: max-files-to-rewrite is %" PRId64, options->files_max);
     }

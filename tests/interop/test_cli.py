@@ -14,7 +14,7 @@ COMMANDS = [
     "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
-    "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "demo",
+    "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "maintain", "demo",
 ]
 
 
