@@ -30,7 +30,7 @@ struct firn_text firn_health_word(const struct firn_health_checks *checks, struc
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
         bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        is_plain = is_plain && (is_word || (i > 0 && c == '-') || c == '.' || c == '/' || c == ':');
+        is_plain = is_plain && (is_word || (i > 0 && (c == '-' || c == '=')) || c == '.' || c == '/' || c == ':');
     }
     if (is_plain)
         return text;

@@ -150,26 +150,41 @@ static bool needs_bounds(const struct firn_survey *survey, const struct firn_sur
            !is_identity_source(survey, column->field_id);
 }
 
-/* The columns that lack bounds, as text; and of these, what to set so that files written from now on have them. */
+/* The columns that lack bounds, as text; and of these, what to set so that files written from now on have them, for SQL
+ * and for a shell. */
 struct uncovered {
-    struct firn_text names, properties;
+    struct firn_text names, properties, words;
     double lowest; /* share of the files */
 };
+
+/* What a metrics mode other than none or counts keeps of a column without much ado. */
+static const char *wanted_mode(const struct firn_type *type)
+{
+    return type->id == FIRN_TYPE_STRING || type->id == FIRN_TYPE_BINARY ? "truncate(16)" : "full";
+}
+
+static void add_property(struct firn_health_checks *checks, const struct firn_survey_column *column,
+                         struct uncovered *out)
+{
+    struct firn_arena *arena = checks->op->arena;
+    struct firn_text key = firn_text_format(arena, "write.metadata.metrics.column.%.*s", FIRN_FMT(column->name));
+    const char *mode = wanted_mode(column->type);
+    struct firn_text word = firn_health_word(checks, firn_text_format(arena, "%.*s=%s", FIRN_FMT(key), mode));
+    out->words = firn_text_format(arena, "%.*s%s%.*s", FIRN_FMT(out->words), out->words.len ? " " : "", FIRN_FMT(word));
+    out->properties = firn_text_format(arena, "%.*s%s'%.*s' = '%s'", FIRN_FMT(out->properties),
+                                       out->properties.len ? ", " : "", FIRN_FMT(key), mode);
+}
 
 static void add_uncovered(struct firn_health_checks *checks, const struct firn_metrics_config *config,
                           const struct firn_survey_column *column, double share, struct uncovered *out)
 {
     struct firn_arena *arena = checks->op->arena;
     enum firn_metrics_mode mode = firn_metrics_config_find(config, column->field_id).mode;
-    const char *wanted =
-        column->type->id == FIRN_TYPE_STRING || column->type->id == FIRN_TYPE_BINARY ? "truncate(16)" : "full";
     out->names = firn_text_format(arena, "%.*s%s%.*s (%.0f %%)", FIRN_FMT(out->names), out->names.len ? ", " : "",
                                   FIRN_FMT(column->name), 100 * share);
     out->lowest = FIRN_MIN(out->lowest, share);
     if (mode == FIRN_METRICS_NONE || mode == FIRN_METRICS_COUNTS)
-        out->properties =
-            firn_text_format(arena, "%.*s%s'write.metadata.metrics.column.%.*s' = '%s'", FIRN_FMT(out->properties),
-                             out->properties.len ? ", " : "", FIRN_FMT(column->name), wanted);
+        add_property(checks, column, out);
 }
 
 static void add_metrics_finding(struct firn_health_checks *checks, const struct uncovered *uncovered,
@@ -190,11 +205,14 @@ static void add_metrics_finding(struct firn_health_checks *checks, const struct 
         .call = firn_health_call(checks, "rewrite_data_files", "options => map('rewrite-all', 'true')"),
         .cost = { .bytes = data->bytes, .files = data->files },
     };
-    if (is_switched_off)
-        finding.advice =
-            firn_text_format(arena, "set this first: %.*s",
-                             FIRN_FMT(firn_health_alter(checks, firn_text_format(arena, "SET TBLPROPERTIES (%.*s)",
-                                                                                 FIRN_FMT(uncovered->properties)))));
+    if (is_switched_off) {
+        struct firn_text set = firn_text_format(arena, "SET TBLPROPERTIES (%.*s)", FIRN_FMT(uncovered->properties));
+        finding.command = firn_text_format(
+            arena, "%.*s && %.*s", FIRN_FMT(firn_health_command(checks, "set-properties", uncovered->words.data)),
+            FIRN_FMT(finding.command));
+        finding.call =
+            firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(firn_health_alter(checks, set)), FIRN_FMT(finding.call));
+    }
     firn_health_add(checks, finding);
 }
 

@@ -7,6 +7,7 @@
 #include "firn/refs.h"
 #include "firn/remove_orphan_files.h"
 #include "firn/rewrite_manifests.h"
+#include "firn/table_properties.h"
 
 enum { THRESHOLDS_MAX = 8, WORDS_MAX = 12 };
 
@@ -125,6 +126,16 @@ static void run_drop_tag(struct firn_op *op, struct firn_table *table, const str
     CHECK_OK(op, firn_ref_drop(op, &refs, &args, &report));
 }
 
+static void run_set_properties(struct firn_op *op, struct firn_table *table, const struct command *command)
+{
+    struct firn_text sides[WORDS_MAX];
+    struct firn_table_properties_report report;
+    assert_int_equal(split(op->arena, command->words[3], '=', sides), 2);
+    struct firn_property set = { sides[0], sides[1] };
+    struct firn_table_properties_args args = { .set = &set, .set_count = 1 };
+    CHECK_OK(op, firn_table_properties_change(op, table, &args, &report));
+}
+
 static const struct {
     const char *name;
     void (*run)(struct firn_op *op, struct firn_table *table, const struct command *command);
@@ -134,9 +145,10 @@ static const struct {
     { "expire-snapshots", run_expire_snapshots },
     { "remove-orphan-files", run_remove_orphan_files },
     { "drop-tag", run_drop_tag },
+    { "set-properties", run_set_properties },
 };
 
-static void run_command(struct firn_op *op, struct firn_table *table, struct firn_text text)
+static void run_one(struct firn_op *op, struct firn_table *table, struct firn_text text)
 {
     struct command command = { 0 };
     struct firn_text sides[WORDS_MAX];
@@ -153,6 +165,15 @@ static void run_command(struct firn_op *op, struct firn_table *table, struct fir
             return;
         }
     CHECK(false, "no procedure for '%.*s'", FIRN_FMT(text));
+}
+
+/* Commands are joined by "&&". */
+static void run_command(struct firn_op *op, struct firn_table *table, struct firn_text text)
+{
+    struct firn_text commands[WORDS_MAX];
+    size_t count = split(op->arena, text, '&', commands);
+    for (size_t i = 0; i < count; i++)
+        run_one(op, table, firn_text_trim(commands[i]));
 }
 
 /* The table has exactly one finding; its command takes it away. */
@@ -455,11 +476,13 @@ static void metrics_that_are_switched_off(void **state)
     scene_begin(op, &scene, 2, "\"write.metadata.metrics.column.id\": \"none\"");
     add_files(op, &scene, 1, 3);
     sort_by_id(op, &scene);
-    struct firn_health_report report = examine(op, &scene.world.table, "");
-    check_codes(op, &report, "metrics");
-    const char *wanted = "set this first: ALTER TABLE c.db.t SET TBLPROPERTIES ('write.metadata.metrics.column.id' = "
-                         "'full')";
-    CHECK(strcmp(report.findings[0].advice.data, wanted) == 0, "%s", report.findings[0].advice.data);
+    struct firn_health_finding finding = check_mended(op, &scene.world.table, "", "metrics", FIRN_HEALTH_ILL);
+    const char *wanted = "firn set-properties c.db.t write.metadata.metrics.column.id=full && "
+                         "firn rewrite-data-files c.db.t --option rewrite-all=true";
+    CHECK(strcmp(finding.command.data, wanted) == 0, "%s", finding.command.data);
+    wanted = "ALTER TABLE c.db.t SET TBLPROPERTIES ('write.metadata.metrics.column.id' = 'full'); CALL "
+             "c.system.rewrite_data_files(table => 'db.t', options => map('rewrite-all', 'true'))";
+    CHECK(strcmp(finding.call.data, wanted) == 0, "%s", finding.call.data);
     scene_end(op, &scene);
 }
 

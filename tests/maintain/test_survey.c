@@ -142,9 +142,16 @@ static struct expected expected_of(struct firn_op *op, const struct firn_table *
     return expected;
 }
 
-static void check_against_scan(struct firn_op *op, const char *name, struct firn_table *table)
+/* All that a survey says but the time it took. */
+static json_t *numbers_of(struct firn_op *op, struct firn_survey survey)
 {
-    struct firn_survey survey;
+    survey.planning_us = survey.now_ms = 0;
+    return firn_json_own(op->arena, firn_survey_json(op, &survey));
+}
+
+static void check_against_scan(struct firn_op *op, struct firn_pool *pool, const char *name, struct firn_table *table)
+{
+    struct firn_survey survey, threaded;
     struct expected expected = expected_of(op, table);
     firn_status status = firn_survey_take(op, NULL, table, (struct firn_survey_options){ 0 }, &survey);
     CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
@@ -165,23 +172,27 @@ static void check_against_scan(struct firn_op *op, const char *name, struct firn
         CHECK(column->files_per_point_in_partition <= column->files_per_point + 0.001, "%s.%.*s: %f", name,
               FIRN_FMT(column->name), column->files_per_point_in_partition);
     }
-    assert_true(json_is_object(firn_json_own(op->arena, firn_survey_json(op, &survey))));
+    CHECK_OK(op, firn_survey_take(op, pool, table, (struct firn_survey_options){ 0 }, &threaded));
+    CHECK(json_equal(numbers_of(op, survey), numbers_of(op, threaded)), "%s: threads find other numbers", name);
 }
 
 static void every_table_of_the_corpus_agrees_with_its_scan(void **state)
 {
     struct firn_op *op = test_op(state);
     struct firn_text root = corpus_root(op);
+    struct firn_pool *pool;
     const char *name;
     json_t *expected;
     CORPUS_OR_SKIP(root);
     json_t *tables = corpus_expected(op, root, "iceberg");
+    CHECK_OK(op, firn_pool_open(op, 4, &pool));
     json_object_foreach(tables, name, expected)
     {
         struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        check_against_scan(op, name, &opened.table);
+        check_against_scan(op, pool, name, &opened.table);
         corpus_table_close(&opened);
     }
+    firn_pool_close(pool);
 }
 
 /* Columns --------------------------------------------------------------------------------------------------------- */
