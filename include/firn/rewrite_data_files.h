@@ -52,6 +52,11 @@ FIRN_CHECKED firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct
                                                       struct firn_table *table,
                                                       const struct firn_rewrite_data_files_args *args,
                                                       struct firn_rewrite_plan **out);
+/* Looks into the first files of the first groups, so that the plan's JSON tells what would be done to each column:
+ * groups get "looked_at" (files) and "columns": [{"column", "rung", "reason" (none: copied), "bytes"}]. A group with a
+ * file that cannot be read does not; a warning says why. */
+void firn_rewrite_data_files_look(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
+                                  struct firn_rewrite_plan *plan);
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan);
 uint32_t firn_rewrite_plan_group_count(const struct firn_rewrite_plan *plan);
 

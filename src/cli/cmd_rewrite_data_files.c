@@ -31,7 +31,8 @@ static const struct cli_option options[] = {
     { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
       "Proof before the commit: counts and footers, or also a fingerprint of every column" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
-      "Print the plan with a reason for every file and what its deletes cost, and change nothing" },
+      "Print the plan with a reason for every file, what its deletes cost and what would be done to its columns, and "
+      "change nothing" },
     { 0 },
 };
 
@@ -85,6 +86,23 @@ static void print_deletes(struct firn_op *op, struct cli *cli, const json_t *gro
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)more_bytes)));
 }
 
+/* What would be done to the columns of a group, those that share it together. */
+static void print_columns(struct cli *cli, const json_t *group)
+{
+    const json_t *columns = json_object_get(group, "columns"), *column;
+    size_t index;
+    if (json_array_size(columns) == 0)
+        return;
+    fprintf(cli->out, "columns of group %" PRId64 ", by a look into %" PRId64 " of its files:\n",
+            cli_member_i64(group, "group"), cli_member_i64(group, "looked_at"));
+    json_array_foreach(columns, index, column)
+    {
+        struct firn_text reason = cli_member_text(column, "reason");
+        fprintf(cli->out, "  %.*s %.*s%s%.*s\n", FIRN_FMT(cli_member_text(column, "rung")),
+                FIRN_FMT(cli_member_text(column, "column")), reason.len ? ": " : "", FIRN_FMT(reason));
+    }
+}
+
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan)
 {
     const json_t *json = firn_rewrite_plan_json(op, plan), *groups = json_object_get(json, "groups"), *group;
@@ -98,6 +116,7 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_read"))),
                 cli_member_i64(estimate, "requests"),
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_written"))));
+    json_array_foreach(groups, index, group) print_columns(cli, group);
     json_array_foreach(groups, index, group) print_deletes(op, cli, group);
     cli_print_group_files(op, cli, groups, "rewrite");
     cli_print_planned_files(op, cli, json_object_get(json, "skipped"), "leave  ");
@@ -229,8 +248,10 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_pool *pool = firn_session_pool(cli->session);
     FIRN_TRY(firn_context(op, firn_rewrite_data_files_plan(op, pool, &table, &procedure, &plan), "table %.*s",
                           FIRN_FMT(table.name)));
-    if (args->dry_run)
+    if (args->dry_run) {
+        firn_rewrite_data_files_look(op, pool, &table, plan);
         return print_plan(op, cli, plan);
+    }
     firn_status status =
         firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)

@@ -159,7 +159,9 @@ struct firn_rewrite_plan {
     uint32_t left_alone_count;
     const struct firn_finished_group *finished; /* of earlier runs, whether they fit or not */
     uint32_t finished_count;
-    bool is_capped; /* max-files-to-rewrite, or a budget, left something out */
+    bool is_capped;                          /* max-files-to-rewrite, or a budget, left something out */
+    const struct firn_expectation *expected; /* of the first groups; NULL: not looked at */
+    uint32_t expected_count;
 };
 
 /* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and

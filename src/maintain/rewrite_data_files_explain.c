@@ -159,6 +159,23 @@ static void set_deletes(json_t *json, const struct firn_rewrite_plan *plan, cons
     firn_arena_done(&scratch);
 }
 
+static void set_columns(json_t *json, const struct firn_expectation *expected)
+{
+    json_t *columns = json_array();
+    for (uint32_t i = 0; i < expected->column_count; i++) {
+        const struct firn_expected_column *column = &expected->columns[i];
+        json_t *item = json_object();
+        firn_json_set_text(item, "column", column->path);
+        firn_json_set_text(item, "rung", firn_text_of(firn_rung_name(column->rung)));
+        if (column->reason != FIRN_REASON_NONE)
+            firn_json_set_text(item, "reason", firn_text_of(firn_rung_reason_name(column->reason)));
+        firn_json_set_i64(item, "bytes", (int64_t)column->bytes);
+        json_array_append_new(columns, item);
+    }
+    firn_json_set_i64(json, "looked_at", expected->file_count);
+    firn_json_set(json, "columns", columns);
+}
+
 static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index,
                           struct firn_group_deletes *deletes)
 {
@@ -178,6 +195,8 @@ static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_pl
     firn_json_set_i64(json, "expected_output_files", group->output_count);
     firn_json_set(json, "files", files);
     set_deletes(json, plan, group, deletes);
+    if (index < plan->expected_count && plan->expected[index].file_count > 0)
+        set_columns(json, &plan->expected[index]);
     firn_json_set(json, "outputs", outputs_json(group));
     return json;
 }

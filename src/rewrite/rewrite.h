@@ -83,6 +83,22 @@ struct firn_rewrite_result {
 FIRN_CHECKED firn_status firn_rewrite_group_execute(struct firn_op *op, const struct firn_rewrite_context *context,
                                                     const struct firn_rewrite_group *group,
                                                     struct firn_rewrite_result *out);
+/* What would be done to most bytes of a column's pages. */
+struct firn_expected_column {
+    struct firn_text path;
+    enum firn_rung rung;
+    enum firn_rung_reason reason;
+    uint64_t bytes; /* of the column in the files looked at */
+};
+struct firn_expectation {
+    struct firn_expected_column *columns; /* those that the files store; in op->arena */
+    uint32_t column_count;
+    uint32_t file_count; /* looked at */
+};
+/* Looks at the first few inputs of a group, whose bins may be NULL: footers, and the pages of small files. Which rows
+ * are deleted it does not know. Fails as an execution would on these files. */
+FIRN_CHECKED firn_status firn_rewrite_expect(struct firn_op *op, const struct firn_rewrite_context *context,
+                                             const struct firn_rewrite_group *group, struct firn_expectation *out);
 /* Removes the files of a result that will not be committed. */
 void firn_rewrite_result_discard(struct firn_op *op, struct firn_store *store,
                                  const struct firn_rewrite_result *result);

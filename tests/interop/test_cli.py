@@ -94,6 +94,8 @@ def test_dry_run_prints_the_plan_and_changes_nothing(firn, lake, table):
     assert len(listed) == len(files)
     assert all(file["reason"] for file in listed)
     assert {"bytes_read", "bytes_written", "seconds"} <= set(plan["estimate"])
+    columns = plan["groups"][0]["columns"]
+    assert columns and all(column["rung"] in ("splice", "remap", "transcode") for column in columns)
     text = firn("rewrite-data-files", full_name(table), "--dry-run").out
     assert text and not text.lstrip().startswith("{")
 
@@ -104,6 +106,7 @@ def test_report(firn, lake, table):
     assert report["rewritten_data_files_count"] == 5
     assert report["added_data_files_count"] == 1
     assert report["failed_data_files_count"] == report["removed_delete_files_count"] == 0
+    assert sum(rung["bytes"] for rung in report["pages"]["rungs"].values()) > 0
     files = [file for file in live_files(metadata_of(lake.load(table)), snapshot_id=None)]
     assert len(files) == 1
     text = firn("rewrite-data-files", full_name(table)).out

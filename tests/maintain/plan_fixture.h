@@ -45,6 +45,7 @@ struct sim_table {
     FIRN_ARRAY(struct sim_file) files;
     FIRN_ARRAY(struct sim_delete) deletes;
     FIRN_ARRAY(struct sim_snapshot) snapshots; /* ids 1, 2, ...; each the parent of the next */
+    const char *layout;                        /* the property firn.layout; NULL: none */
 };
 
 static inline json_t *sim_summary(struct firn_op *op, const struct sim_snapshot *snapshot)
@@ -99,6 +100,8 @@ static inline const struct firn_metadata *sim_metadata(struct firn_op *op, const
     CHECK_OK(op, firn_json_parse(op, firn_text_of(text), "metadata", &root));
     firn_json_set_i64(root, "last-sequence-number", count);
     firn_json_set(root, "snapshots", sim_snapshots(op, table));
+    if (table->layout)
+        firn_json_set_text(json_object_get(root, "properties"), "firn.layout", firn_text_of(table->layout));
     if (count > 0)
         firn_json_set_i64(root, "current-snapshot-id", count);
     CHECK_OK(op, firn_metadata_parse_json(op, root, &metadata));

@@ -88,6 +88,10 @@ static void options_are_checked(void **state)
         { { { "output-spec-id", "1" } }, NULL, NULL, FIRN_OK, NULL },
         { { { "rewrite-job-order", "smallest" } }, NULL, NULL, FIRN_USAGE, "bytes-asc" },
         { { { "rewrite-job-order", "Bytes-DESC" } }, NULL, NULL, FIRN_OK, NULL },
+        { { { "layout", "tidy" } }, NULL, NULL, FIRN_USAGE, "balanced, fastest, smallest" },
+        { { { "layout", "Fastest" } }, NULL, NULL, FIRN_OK, NULL },
+        { { { "force-rung", "ladder" } }, NULL, NULL, FIRN_USAGE, "none, keep, splice, remap, transcode" },
+        { { { "force-rung", "none" } }, NULL, NULL, FIRN_OK, NULL },
         { { { "one", "1" }, { "min-input-files", "x" }, { "two", "2" } }, NULL, NULL, FIRN_USAGE, "one, two" },
         { { { "compression-factor", "1.5" } }, "binpack", NULL, FIRN_USAGE, "compression-factor" },
         { { { NULL, NULL } }, "zigzag", NULL, FIRN_USAGE, "not binpack or sort" },
@@ -101,6 +105,35 @@ static void options_are_checked(void **state)
         firn_status status = parse_options(op, cases[i].options, cases[i].strategy, cases[i].sort_order, &options);
         CHECK(status == cases[i].status, "case %zu: %s", i, op->error.text);
         CHECK(!cases[i].says || strstr(op->error.text, cases[i].says), "case %zu: %s", i, op->error.text);
+    }
+}
+
+/* The table's layout holds unless the run asks for another. */
+static void a_table_has_a_layout_of_its_own(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        const char *of_table, *asked;
+        enum firn_layout layout;
+    } cases[] = {
+        { NULL, NULL, FIRN_LAYOUT_BALANCED },
+        { "Fastest", NULL, FIRN_LAYOUT_FASTEST },
+        { "fastest", "smallest", FIRN_LAYOUT_SMALLEST },
+        { "tidy", NULL, FIRN_LAYOUT_COUNT },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct sim_table table = { .layout = cases[i].of_table };
+        struct firn_property property = { FIRN_TEXT("layout"), firn_text_of(cases[i].asked) };
+        struct firn_rewrite_data_files_args args = { .options = &property, .option_count = cases[i].asked != NULL };
+        struct firn_rewrite_options options;
+        firn_status status = firn_rewrite_options_parse(op, sim_metadata(op, &table), &args, &options);
+        if (cases[i].layout == FIRN_LAYOUT_COUNT) {
+            CHECK(status == FIRN_USAGE && strstr(op->error.text, "firn.layout is 'tidy'"), "%s", op->error.text);
+            continue;
+        }
+        CHECK_OK(op, status);
+        struct firn_layout_policy policy = firn_rewrite_options_layout(&options);
+        CHECK(policy.layout == cases[i].layout && !policy.is_forced, "case %zu: %d", i, policy.layout);
     }
 }
 
@@ -616,10 +649,10 @@ static void absurd_cuts_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(defaults_are_the_references),       TEST(options_are_checked),      TEST(output_sizes_are_the_references),
-        TEST(files_are_chosen_as_the_rules_say), TEST(every_file_has_a_reason),  TEST(deletes_are_explained),
-        TEST(reasons_speak_of_deletes),          TEST(pieces_cover_their_files), TEST(bins_close_heaviest_first),
-        TEST(adjacent_pieces_become_one),        TEST(absurd_cuts_are_refused),
+        TEST(a_table_has_a_layout_of_its_own), TEST(defaults_are_the_references),       TEST(options_are_checked),
+        TEST(output_sizes_are_the_references), TEST(files_are_chosen_as_the_rules_say), TEST(every_file_has_a_reason),
+        TEST(deletes_are_explained),           TEST(reasons_speak_of_deletes),          TEST(pieces_cover_their_files),
+        TEST(bins_close_heaviest_first),       TEST(adjacent_pieces_become_one),        TEST(absurd_cuts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,11 @@
 
 enum { PAGE_ROWS = 500, FILE_PAGES = NOISE_ROWS / PAGE_ROWS };
 
-static const struct firn_layout_policy fastest = { .layout = FIRN_LAYOUT_FASTEST };
+#define FASTEST                                                                                                        \
+    {                                                                                                                  \
+        .layout = FIRN_LAYOUT_FASTEST                                                                                  \
+    }
+static const struct firn_layout_policy fastest = FASTEST;
 
 static struct firn_layout_policy forced(enum firn_rung rung)
 {
@@ -188,25 +192,30 @@ static void no_page_of_indices_comes_after_one_of_values(void **state)
     firn_store_close(test.store);
 }
 
-/* One file of another kind: why its pages cannot be copied. */
+/* One file, in a table that will not have it copied, or two. */
 static void every_refusal_has_its_reason(void **state)
 {
     static const struct {
         enum firn_rung_reason reason;
         const char *properties;
-        bool is_forced, in_buckets, snappy;
-        enum firn_rung forced;
+        struct firn_layout_policy layout;
+        bool in_buckets, snappy, dictionary;
+        int64_t pages;
     } cases[] = {
-        { FIRN_REASON_OTHER_CODEC, .snappy = true },
-        { FIRN_REASON_OTHER_CODEC, "\"write.parquet.compression-codec\":\"gzip\"" },
-        { FIRN_REASON_FORCED, .is_forced = true, .forced = FIRN_RUNG_REMAP },
-        { FIRN_REASON_FORCED, .is_forced = true, .forced = FIRN_RUNG_TRANSCODE },
-        { FIRN_REASON_SEVERAL_OUTPUTS, .in_buckets = true },
+        { FIRN_REASON_OTHER_CODEC, .layout = FASTEST, .snappy = true, .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_OTHER_CODEC, "\"write.parquet.compression-codec\":\"gzip\"", FASTEST,
+          .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_FORCED, .layout = { .is_forced = true, .forced = FIRN_RUNG_REMAP },
+          .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_FORCED, .layout = { .is_forced = true, .forced = FIRN_RUNG_TRANSCODE }, .dictionary = true,
+          .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_SEVERAL_OUTPUTS, .layout = FASTEST, .in_buckets = true, .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_HUGE_PAGE, "\"write.parquet.page-size-bytes\":\"400\"", .pages = FILE_PAGES },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         struct table_test test;
         struct firn_rewrite_result result;
-        struct firn_chunk_options options = page_options(false);
+        struct firn_chunk_options options = page_options(cases[i].dictionary);
         begin(&test, test_op(state), NESTED);
         options.codec = cases[i].snappy ? FIRN_CODEC_SNAPPY : FIRN_CODEC_ZSTD;
         add_paged_file(&test, options);
@@ -214,14 +223,113 @@ static void every_refusal_has_its_reason(void **state)
         struct fixture_run run =
             run_of(&test, &(struct fixture_table){
                               .version = 2, .schemas = NESTED, .specs = BUCKETS, .properties = cases[i].properties });
-        run.layout = cases[i].is_forced ? forced(cases[i].forced) : fastest;
+        run.layout = cases[i].layout;
         run.output_spec_id = cases[i].in_buckets;
         CHECK_OK(test.op, fixture_execute(test.op, &run, &result));
         check_result(&test, &result, i);
-        check_pages(firn_rung_reason_name(cases[i].reason), &result.rungs.reasons[cases[i].reason],
-                    FILE_PAGES * LEAVES_MAX);
+        CHECK(result.rungs.reasons[cases[i].reason].pages >= cases[i].pages, "case %zu: %" PRId64 " pages for %s", i,
+              result.rungs.reasons[cases[i].reason].pages, firn_rung_reason_name(cases[i].reason));
         firn_store_close(test.store);
     }
+}
+
+/* A column of another type and a column that is not there are decoded and made; the others are copied. */
+static void promoted_and_added_columns_touch_only_themselves(void **state)
+{
+    static const char before[] = TABLE(ID "," FIELD(2, "n", "\"int\"") "," FIELD(3, "s", "\"string\""));
+    static const char after[] =
+        "{\"type\":\"struct\",\"schema-id\":1,\"fields\":[" ID
+        "," FIELD(3, "renamed", "\"string\"") "," FIELD(4, "added", "\"string\"") "," FIELD(2, "n", "\"long\"") "]}";
+    static const char *const columns[] = { "1 2 3 4", "10 ~ 30 40", "a b ~ d" };
+    struct firn_store *store;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    CHECK_OK(op, firn_store_open_memory(op, &store));
+    struct firn_output_schema schema = fixture_schema(op, before);
+    int64_t bytes = fixture_write(op, store, "mem:/t/data/a.parquet", schema.footer, columns, 1, page_options(false));
+    struct firn_data_file file = fixture_file("mem:/t/data/a.parquet", bytes, 4);
+    struct fixture_run run = {
+        .metadata = fixture_metadata(
+            op, &(struct fixture_table){ .version = 2,
+                                         .schemas = firn_text_format(op->arena, "%s,%s", before, after).data,
+                                         .current_schema = 1 }),
+        .store = store,
+        .files = &file,
+        .file_count = 1,
+        .layout = fastest,
+    };
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    assert_string_equal(fixture_dump(op, store, &result, "id"), columns[0]);
+    assert_string_equal(fixture_dump(op, store, &result, "n"), columns[1]);
+    assert_string_equal(fixture_dump(op, store, &result, "renamed"), columns[2]);
+    assert_string_equal(fixture_dump(op, store, &result, "added"), "~ ~ ~ ~");
+    check_rungs(&result, (int64_t[]){ 2, 0, 0, 1 });
+    check_pages("promoted", &result.rungs.reasons[FIRN_REASON_PROMOTED], 1);
+    firn_store_close(store);
+}
+
+/* A look into the files tells beforehand what is done then. */
+static void what_is_done_was_expected(void **state)
+{
+    struct table_test test;
+    struct firn_expectation expected;
+    static const int rows[] = { NOISE_ROWS };
+    begin(&test, test_op(state), NESTED);
+    for (int i = 0; i < FILES_MAX; i++)
+        add_file(&test, rows, 1, firn_chunk_options_default());
+    delete_by_positions(&test);
+    struct fixture_run run = run_of(&test, &(struct fixture_table)V2);
+    struct firn_rewrite_group group = {
+        .inputs = run.files,
+        .input_sequence_numbers = run.sequence_numbers,
+        .input_count = run.file_count,
+        .file_bytes_max = UINT64_C(1) << 30,
+    };
+    struct firn_rewrite_context context = {
+        .metadata = run.metadata,
+        .store = run.store,
+        .layout = { .is_forced = true, .forced = FIRN_RUNG_SPLICE },
+        .memory_bytes_max = UINT64_C(256) << 20,
+    };
+    struct firn_rewrite_result result = rewrite(&test, (struct fixture_table)V2, context.layout);
+    CHECK_OK(test.op, firn_rewrite_expect(test.op, &context, &group, &expected));
+    CHECK(expected.column_count == LEAVES_MAX && expected.file_count == 4, "%u columns", expected.column_count);
+    int64_t copied = 0, mapped = 0;
+    for (uint32_t i = 0; i < expected.column_count; i++) {
+        copied += expected.columns[i].rung == FIRN_RUNG_SPLICE;
+        mapped += expected.columns[i].rung == FIRN_RUNG_REMAP && expected.columns[i].reason == FIRN_REASON_DICTIONARY;
+    }
+    CHECK(copied > 0 && mapped > 0 && copied + mapped == LEAVES_MAX, "%" PRId64 " and %" PRId64, copied, mapped);
+    CHECK(result.rungs.rungs[FIRN_RUNG_REMAP].pages > 0, "none remapped");
+    context.layout = (struct firn_layout_policy){ .is_forced = true, .forced = FIRN_RUNG_TRANSCODE };
+    CHECK_OK(test.op, firn_rewrite_expect(test.op, &context, &group, &expected));
+    for (uint32_t i = 0; i < expected.column_count; i++)
+        assert_int_equal(expected.columns[i].reason, FIRN_REASON_FORCED);
+    firn_store_close(test.store);
+}
+
+/* Few names, spelled out in each of many files: a dictionary for all of them saves most of it. */
+static void a_column_that_shrinks_is_encoded_anew(void **state)
+{
+    struct table_test test;
+    static const int rows[] = { NOISE_ROWS };
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.dictionary = false;
+    options.codec = FIRN_CODEC_NONE;
+    begin(&test, test_op(state), NESTED);
+    for (int i = 0; i < FILES_MAX; i++)
+        add_file(&test, rows, 1, options);
+    delete_by_positions(&test);
+    struct fixture_table table = V2;
+    table.properties = "\"write.parquet.compression-codec\":\"uncompressed\",\"write.parquet.page-row-limit\":\"4000\"";
+    struct firn_rewrite_result result = rewrite(&test, table, (struct firn_layout_policy){ 0 });
+    CHECK(result.rungs.reasons[FIRN_REASON_SMALLER_ENCODED].pages >= FILES_MAX, "%" PRId64 " pages",
+          result.rungs.reasons[FIRN_REASON_SMALLER_ENCODED].pages);
+    struct firn_rewrite_result fast = rewrite(&test, table, fastest);
+    CHECK(result.bytes_out < fast.bytes_out, "%" PRIu64 " bytes, copied %" PRIu64, result.bytes_out, fast.bytes_out);
+    CHECK(result.rungs.rungs[FIRN_RUNG_KEEP].pages + result.rungs.rungs[FIRN_RUNG_SPLICE].pages >= FILES_MAX,
+          "ids are copied");
+    firn_store_close(test.store);
 }
 
 /* What a rewrite wrote is rewritten again: row ids are stored then, and copied. */
@@ -265,6 +373,9 @@ int main(void)
         TEST(tiny_pages_are_joined),
         TEST(every_refusal_has_its_reason),
         TEST(lineage_is_copied_with_the_pages),
+        TEST(promoted_and_added_columns_touch_only_themselves),
+        TEST(what_is_done_was_expected),
+        TEST(a_column_that_shrinks_is_encoded_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,176 @@
+/* What a rewrite would do, told from the first inputs of a group: their footers, and samples of those that are small
+ * enough to be read at once. */
+#include "rewrite/rewrite.h"
+
+#include "base/math.h"
+#include "rewrite/estimate.h"
+
+enum { FILES_MAX = 4 };
+
+/* Bytes of a leaf's chunks by what would be done to their pages. */
+struct tally {
+    uint64_t bytes[FIRN_RUNG_COUNT][FIRN_REASON_COUNT];
+};
+
+struct expecting {
+    struct firn_group_run *run;
+    struct firn_window window;
+    uint64_t group_bytes; /* of all inputs */
+    uint32_t group_inputs;
+};
+
+static bool has_dictionary(const struct firn_column_chunk *chunk)
+{
+    for (uint32_t i = 0; i < chunk->encoding_count; i++)
+        if (firn_encoding_is_dictionary(chunk->encodings[i]))
+            return true;
+    return false;
+}
+
+/* Data pages of a chunk: as it says itself, or as most writers cut them. */
+static int64_t page_count(const struct firn_column_chunk *chunk)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < chunk->encoding_stats_count; i++)
+        if (chunk->encoding_stats[i].page_type == FIRN_PAGE_DATA ||
+            chunk->encoding_stats[i].page_type == FIRN_PAGE_DATA_V2)
+            count += FIRN_MAX(chunk->encoding_stats[i].count, 0);
+    return count > 0 ? count : 1 + FIRN_MAX(chunk->uncompressed_bytes, 0) / (1 << 20);
+}
+
+/* A page as the chunk's are on average. */
+static struct firn_page average_page(const struct firn_column_chunk *chunk)
+{
+    int64_t bytes = FIRN_MAX(chunk->uncompressed_bytes, 0) / page_count(chunk);
+    return (struct firn_page){
+        .header = { .type = FIRN_PAGE_DATA,
+                    .encoding = FIRN_ENCODING_PLAIN,
+                    .def_encoding = FIRN_ENCODING_RLE,
+                    .rep_encoding = FIRN_ENCODING_RLE,
+                    .uncompressed_bytes = (int32_t)FIRN_MIN(bytes, INT32_MAX) },
+    };
+}
+
+static void add_chunk(const struct expecting *expecting, struct firn_splicer *splicer,
+                      const struct firn_row_slice *slice, struct tally *tally)
+{
+    const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, splicer->leaf->leaf_index);
+    if (!plan->levels)
+        return;
+    const struct firn_column_chunk *chunk = firn_row_slice_column(slice, plan->levels);
+    struct firn_page page = average_page(chunk);
+    bool by_index = has_dictionary(chunk);
+    firn_splicer_begin(splicer, plan, chunk);
+    enum firn_rung_reason reason =
+        firn_splicer_refusal(splicer, &page, (uint32_t)(slice->row_count / page_count(chunk)));
+    if (reason == FIRN_REASON_NONE && by_index && expecting->group_inputs > 1)
+        reason = FIRN_REASON_DICTIONARY;
+    enum firn_rung rung = by_index && splicer->options->dictionary ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE;
+    tally->bytes[reason == FIRN_REASON_NONE ? FIRN_RUNG_SPLICE : rung][reason] +=
+        (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0);
+}
+
+static void pick_most(const struct tally *tally, struct firn_expected_column *out)
+{
+    uint64_t most = 0;
+    for (int rung = 0; rung < FIRN_RUNG_COUNT; rung++)
+        for (int reason = 0; reason < FIRN_REASON_COUNT; reason++) {
+            out->bytes += tally->bytes[rung][reason];
+            if (tally->bytes[rung][reason] <= most)
+                continue;
+            most = tally->bytes[rung][reason];
+            out->rung = (enum firn_rung)rung;
+            out->reason = (enum firn_rung_reason)reason;
+        }
+}
+
+static double window_bytes(const struct firn_window *window)
+{
+    double bytes = 0;
+    for (size_t i = window->head; i < window->slices.count; i++)
+        bytes += (double)window->slices.items[i].bytes;
+    return bytes;
+}
+
+static firn_status weigh(struct firn_op *op, struct expecting *expecting, struct firn_column *column)
+{
+    struct firn_estimate estimate;
+    double bytes = FIRN_MIN((double)expecting->run->row_group_bytes, (double)expecting->group_bytes);
+    double rows = (double)firn_window_rows(&expecting->window) * bytes / FIRN_MAX(window_bytes(&expecting->window), 1);
+    if (!firn_splicer_weighs(column->splicer))
+        return FIRN_OK;
+    FIRN_TRY(firn_estimate_column(op, column, &expecting->window, rows, &estimate));
+    firn_splicer_weigh(column->splicer, &estimate, bytes);
+    return FIRN_OK;
+}
+
+static firn_status expect_leaf(struct firn_op *op, struct expecting *expecting, uint32_t leaf,
+                               struct firn_expected_column *out)
+{
+    const struct firn_group_run *run = expecting->run;
+    struct firn_splicer splicer = {
+        .leaf = run->schema.leaves[leaf].node,
+        .options = &run->options.leaves[leaf],
+        .policy = run->context->layout,
+    };
+    struct firn_column column = { .leaf = &run->schema.leaves[leaf], .codec = run->codecs[leaf], .splicer = &splicer };
+    struct tally tally = { 0 };
+    FIRN_TRY(weigh(op, expecting, &column));
+    for (size_t i = expecting->window.head; i < expecting->window.slices.count; i++)
+        add_chunk(expecting, &splicer, &expecting->window.slices.items[i], &tally);
+    *out = (struct firn_expected_column){ .path = firn_text_copy(op->arena, splicer.leaf->path) };
+    pick_most(&tally, out);
+    return FIRN_OK;
+}
+
+static firn_status expect_leaves(struct firn_op *op, struct expecting *expecting, struct firn_expectation *out)
+{
+    uint32_t leaf_count = expecting->run->schema.leaf_count;
+    FIRN_TRY(firn_window_fill(op, &expecting->window, UINT64_MAX));
+    out->columns = FIRN_NEW_ARRAY(op->arena, struct firn_expected_column, leaf_count);
+    for (uint32_t i = 0; i < leaf_count; i++) {
+        FIRN_TRY(expect_leaf(op, expecting, i, &out->columns[out->column_count]));
+        out->column_count += out->columns[out->column_count].bytes > 0;
+    }
+    return FIRN_OK;
+}
+
+static firn_status expect_files(struct firn_op *op, const struct firn_rewrite_context *context,
+                                const struct firn_rewrite_group *some, const struct firn_rewrite_group *whole,
+                                struct firn_expectation *out)
+{
+    uint32_t pieces[FILES_MAX] = { 0, 1, 2, 3 };
+    bool counted[FILES_MAX] = { true, true, true, true }; /* nothing is rewritten: no rows, no progress */
+    struct firn_group_run run = { .context = context, .group = some };
+    struct expecting expecting = { .run = &run, .group_inputs = whole->input_count };
+    FIRN_TRY(firn_group_run_init(op, &run));
+    for (uint32_t i = 0; i < whole->input_count; i++)
+        expecting.group_bytes += (uint64_t)FIRN_MAX(whole->inputs[i].file_bytes, 0);
+    expecting.window = (struct firn_window){
+        .run = &run, .bin = some->bins, .pieces = pieces, .piece_count = some->input_count, .counted = counted
+    };
+    firn_status status = firn_group_run_open_codecs(op, &run);
+    if (status == FIRN_OK)
+        status = expect_leaves(op, &expecting, out);
+    firn_window_close(&expecting.window);
+    firn_group_run_close_codecs(&run);
+    return status;
+}
+
+firn_status firn_rewrite_expect(struct firn_op *op, const struct firn_rewrite_context *context,
+                                const struct firn_rewrite_group *group, struct firn_expectation *out)
+{
+    struct firn_rewrite_piece pieces[FILES_MAX];
+    struct firn_rewrite_bin bin = { .pieces = pieces };
+    struct firn_rewrite_group some = *group;
+    some.input_deletes = NULL;
+    some.input_count = FIRN_MIN(group->input_count, FILES_MAX);
+    some.bins = &bin;
+    some.bin_count = 1;
+    for (uint32_t i = 0; i < some.input_count; i++) {
+        uint64_t length = (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);
+        bin.pieces[bin.piece_count++] = (struct firn_rewrite_piece){ i, 0, length };
+    }
+    *out = (struct firn_expectation){ .file_count = some.input_count };
+    return expect_files(op, context, &some, group, out);
+}
