@@ -106,7 +106,7 @@ enum firn_sql_kind {
     FIRN_SQL_SET_PROPERTIES,
     FIRN_SQL_UNSET_PROPERTIES,
     FIRN_SQL_WRITE,
-    FIRN_SQL_SELECT /* its text is all there is: SELECT or WITH */
+    FIRN_SQL_SELECT /* its text is all there is: SELECT, WITH or VALUES */
 };
 
 struct firn_sql_statement {

@@ -45,11 +45,12 @@ static firn_status fail_other_statement(struct firn_sql_parser *parser)
 
 static firn_status parse_statement(struct firn_sql_parser *parser, struct firn_sql_statement *out)
 {
-    if (firn_token_is_word(firn_sql_peek(parser, 0), "select") ||
-        firn_token_is_word(firn_sql_peek(parser, 0), "with")) {
-        out->kind = FIRN_SQL_SELECT;
-        return FIRN_OK;
-    }
+    static const char *const reads[] = { "select", "with", "values" };
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        if (firn_token_is_word(firn_sql_peek(parser, 0), reads[i])) {
+            out->kind = FIRN_SQL_SELECT;
+            return FIRN_OK;
+        }
     if (firn_sql_take_word(parser, "call")) {
         out->kind = FIRN_SQL_CALL;
         return firn_sql_parse_call(parser, &out->call);
