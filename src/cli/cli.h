@@ -106,6 +106,7 @@ struct cli {
     struct firn_session *session; /* NULL until cli_session */
     FILE *out, *err;
     bool out_is_terminal, err_is_terminal;
+    atomic_bool *stop; /* set by Ctrl-C; a prompt takes it back and goes on */
 };
 
 extern const struct cli_option cli_global_options[];
@@ -176,6 +177,8 @@ static inline struct firn_text cli_duration_text(struct firn_arena *arena, int64
 {
     return firn_measure_duration(arena, ms);
 }
+/* Tells a failure, and what to do about it. */
+void cli_report(const struct cli *cli, const struct firn_op *op);
 /* Checks that everything written to stdout arrived. */
 FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
 

@@ -28,13 +28,6 @@ static void log_line(void *context, enum firn_log_level level, struct firn_text 
             level == FIRN_LOG_WARN ? "warning" : words[level], FIRN_FMT(line));
 }
 
-static void report(const struct cli *cli, const struct firn_op *op)
-{
-    fprintf(cli->err, "firn: error: %s\n", op->error.text);
-    if (op->error.hint[0])
-        fprintf(cli->err, "HINT: %s\n", op->error.hint);
-}
-
 static firn_status run(struct firn_op *op, struct cli *cli, int argc, char **argv)
 {
     FIRN_TRY(cli_parse(op, cli, argc, argv));
@@ -55,7 +48,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, int argc, char **arg
 
 int main(int argc, char **argv)
 {
-    struct cli cli = { .program = "firn", .out = stdout, .err = stderr };
+    struct cli cli = { .program = "firn", .out = stdout, .err = stderr, .stop = &stop_requested };
     struct firn_arena arena;
     struct firn_op op;
     struct firn_env env = *firn_env_real();
@@ -75,7 +68,7 @@ int main(int argc, char **argv)
 
     firn_status status = run(&op, &cli, argc, argv);
     if (status != FIRN_OK)
-        report(&cli, &op);
+        cli_report(&cli, &op);
     firn_arena_done(&arena); /* before the session: handles in it may use the store */
     firn_session_close(cli.session);
     firn_arena_done(&cli.arena);

@@ -71,6 +71,13 @@ void cli_print_table(struct cli *cli, const struct cli_column *columns, size_t c
             print_cell(cli->out, cells[r * column_count + c], widths[c], columns[c].right, c + 1 == column_count);
 }
 
+void cli_report(const struct cli *cli, const struct firn_op *op)
+{
+    fprintf(cli->err, "firn: error: %s\n", op->error.text);
+    if (op->error.hint[0])
+        fprintf(cli->err, "HINT: %s\n", op->error.hint);
+}
+
 firn_status cli_flush(struct firn_op *op, struct cli *cli)
 {
     if (fflush(cli->out) != 0 || ferror(cli->out))
