@@ -81,7 +81,8 @@ static firn_status print_json_row(struct firn_op *op, void *context, const struc
     json_object_set_new(row, "orphan_file_location", json_stringn(file->location.data, file->location.len));
     json_object_set_new(row, "bytes", file->bytes < 0 ? json_null() : json_integer(file->bytes));
     json_object_set_new(row, "last_modified_ms", json_integer(file->modified_ms));
-    fputs(printing->rows++ ? ",\n    " : "\n    ", printing->cli->out);
+    fputs(printing->rows++ ? "," : "", printing->cli->out);
+    fputs(printing->cli->json_lines ? "" : "\n    ", printing->cli->out);
     int failed = json_dumpf(row, printing->cli->out, JSON_COMPACT);
     json_decref(row);
     return failed ? cli_flush(op, printing->cli) : FIRN_OK;
@@ -125,13 +126,14 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, struct firn_o
 {
     struct printing printing = { .cli = cli, .rows_max = rows_max };
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
-    fprintf(cli->out, "{\n  \"table_uuid\": \"%.*s\",\n  \"orphan_files\": [", FIRN_FMT(report->table_uuid));
+    const char *gap = cli->json_lines ? "" : "\n  ";
+    fprintf(cli->out, "{%s\"table_uuid\": \"%.*s\",%s\"orphan_files\": [", gap, FIRN_FMT(report->table_uuid), gap);
     FIRN_TRY(firn_orphan_plan_visit(op, plan, print_json_row, &printing));
-    fputs(printing.rows ? "\n  ],\n  \"report\": " : "],\n  \"report\": ", cli->out);
+    fprintf(cli->out, "%s],%s\"report\": ", printing.rows ? gap : "", gap);
     json_t *json = report_json(report);
     int failed = json_dumpf(json, cli->out, JSON_COMPACT);
     json_decref(json);
-    fputs("\n}\n", cli->out);
+    fputs(cli->json_lines ? "}\n" : "\n}\n", cli->out);
     return failed ? cli_flush(op, cli) : FIRN_OK;
 }
 

@@ -2,13 +2,18 @@
 #include "cli/cli.h"
 #include "firn/sql.h"
 
+#include <assert.h>
+
 /* An option of the command that is begun; an empty text is none. */
 static firn_status give(struct firn_op *op, struct cli *cli, const char *name, struct firn_text value)
 {
     const struct cli_option *option = cli->command->options;
-    while (strcmp(option->name, name) != 0)
+    if (value.len == 0)
+        return FIRN_OK;
+    while (option->name && strcmp(option->name, name) != 0)
         option++;
-    return value.len > 0 ? cli_give(op, cli, option, value) : FIRN_OK;
+    assert(option->name);
+    return cli_give(op, cli, option, value);
 }
 
 static firn_status give_flag(struct firn_op *op, struct cli *cli, const char *name, bool given)

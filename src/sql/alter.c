@@ -88,12 +88,14 @@ static firn_status parse_drop(struct firn_sql_parser *parser, struct firn_sql_st
     return firn_sql_need_end(parser);
 }
 
-/* A text, or words joined by dots. */
+/* A text, or words joined by dots. A text that follows is the value, not a part of the name. */
 static firn_status need_property_key(struct firn_sql_parser *parser, struct firn_text *out)
 {
     struct firn_sql_name name;
-    if (firn_sql_peek(parser, 0)->kind == FIRN_TOKEN_STRING)
-        return firn_sql_need_string(parser, "a property's name", out);
+    if (firn_sql_peek(parser, 0)->kind == FIRN_TOKEN_STRING) {
+        *out = firn_sql_take(parser)->text;
+        return FIRN_OK;
+    }
     FIRN_TRY(firn_sql_need_name(parser, "a property's name", &name));
     *out = name.items[0];
     for (size_t i = 1; i < name.count; i++)

@@ -12,7 +12,7 @@ from tables import EVENTS, append_events
 
 COMMANDS = [
     "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "expire-snapshots", "create-branch",
-    "create-tag", "drop-branch", "drop-tag", "rollback-to-snapshot",
+    "create-tag", "drop-branch", "drop-tag", "set-properties", "unset-properties", "write-order", "sql", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
     "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "maintain", "demo",
 ]

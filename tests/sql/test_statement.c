@@ -53,7 +53,7 @@ static void statements_mean_what_they_say(void **state)
           "ALTER TABLE `t` REPLACE BRANCH `b` WITH SNAPSHOT RETENTION 90 MINUTES" },
         { "alter table t drop tag if exists x; alter table t drop branch y",
           "ALTER TABLE `t` DROP TAG IF EXISTS `x`\nALTER TABLE `t` DROP BRANCH `y`" },
-        { "ALTER TABLE t SET TBLPROPERTIES ('a.b' = 'c', write.format.default 'parquet', x=5, y true, z -1.5)",
+        { "ALTER TABLE t SET TBLPROPERTIES ('a.b' \"c\", write.format.default 'parquet', x=5, y true, z -1.5)",
           "ALTER TABLE `t` SET TBLPROPERTIES ('a.b' = 'c', 'write.format.default' = 'parquet', 'x' = '5', 'y' = "
           "'true', "
           "'z' = '-1.5')" },
@@ -121,7 +121,8 @@ static void faults_are_told_with_their_place(void **state)
         { "ALTER TABLE t SET TBLPROPERTIES ()", "line 1, column 34: ) stands where a property's name", FIRN_USAGE },
         { "ALTER TABLE t SET TBLPROPERTIES ('a')", "line 1, column 37: ) stands where a value", FIRN_USAGE },
         { "ALTER TABLE t SET TBLPROPERTIES ('a' = NULL)", "line 1, column 40: a property's value is", FIRN_USAGE },
-        { "ALTER TABLE t SET TBLPROPERTIES ('a' 'b', a 'c')", "line 1, column", FIRN_USAGE },
+        { "ALTER TABLE t SET TBLPROPERTIES ('a' 'b', a 'c')", "line 1, column 43: property 'a' is given twice",
+          FIRN_USAGE },
         { "ALTER TABLE t WRITE", "line 1, column 20: the statement ends where [LOCALLY] ORDERED BY", FIRN_USAGE },
         { "ALTER TABLE t WRITE ORDERED BY", "line 1, column 31: the order ends where a column", FIRN_USAGE },
         { "ALTER TABLE t WRITE ORDERED BY a,\n b NULLS", "line 2, column 9: the order ends where FIRST or LAST",
