@@ -64,6 +64,21 @@ static void print_global_options(FILE *out)
         print_option(out, option);
 }
 
+/* "table => a text, ..." of commands that CALL runs. */
+static void print_sql(FILE *out, const struct cli_command *command)
+{
+    struct firn_arena arena;
+    firn_arena_init(&arena);
+    fprintf(out, "\nSQL: CALL [catalog.]system.%.*s(...), by position or by name:\n",
+            FIRN_FMT(cli_sql_name(&arena, command->name)));
+    for (uint32_t i = 0; i < command->call_arguments; i++) {
+        const struct cli_option *option = &command->options[i];
+        fprintf(out, "  %-*.*s%s\n", HELP_COLUMN - 2, FIRN_FMT(cli_sql_name(&arena, option->name)),
+                cli_sql_type_text(option));
+    }
+    firn_arena_done(&arena);
+}
+
 static void print_command_help(FILE *out, const struct cli_command *command)
 {
     print_usage(out, command);
@@ -72,6 +87,8 @@ static void print_command_help(FILE *out, const struct cli_command *command)
     fputs("\noptions:\n", out);
     for (const struct cli_option *option = command->options; option->name; option++)
         print_option(out, option);
+    if (command->call_arguments > 0)
+        print_sql(out, command);
     print_global_options(out);
     if (command->examples)
         fprintf(out, "\nexamples:\n%s", command->examples);
