@@ -118,7 +118,8 @@ static bool rewrite_table(struct firn_op *op, struct firn_text root, const struc
         .sequence_numbers = sequence_numbers,
         .output_spec_id = metadata->default_spec_id,
     };
-    if (run.file_count > 0) {
+    for (int layout = 0; layout < FIRN_LAYOUT_COUNT && run.file_count > 0; layout++) {
+        run.layout.layout = (enum firn_layout)layout;
         firn_status status = fixture_execute(op, &run, &result);
         CHECK(status == FIRN_OK, "%.*s: %s: %s", FIRN_FMT(table->name), firn_status_name(status), op->error.text);
         CHECK(result.rows_out == records, "%.*s: %" PRId64 " rows", FIRN_FMT(table->name), result.rows_out);

@@ -186,7 +186,8 @@ static const struct evolution evolutions[] = {
     },
 };
 
-static void run_evolution(struct firn_op *op, const struct evolution *evolution, bool dictionary)
+static void run_evolution(struct firn_op *op, const struct evolution *evolution, bool dictionary,
+                          enum firn_layout layout)
 {
     struct firn_store *store;
     struct firn_rewrite_result result;
@@ -204,7 +205,12 @@ static void run_evolution(struct firn_op *op, const struct evolution *evolution,
             });
     int64_t sequence_number = 5;
     struct fixture_run run = {
-        .metadata = metadata, .store = store, .files = &file, .file_count = 1, .sequence_numbers = &sequence_number
+        .metadata = metadata,
+        .store = store,
+        .files = &file,
+        .file_count = 1,
+        .sequence_numbers = &sequence_number,
+        .layout = { .layout = layout },
     };
     firn_status status = fixture_execute(op, &run, &result);
     CHECK(status == evolution->status, "%s: %s: %s", evolution->name, firn_status_name(status), op->error.text);
@@ -222,8 +228,10 @@ static void run_evolution(struct firn_op *op, const struct evolution *evolution,
 static void files_of_old_schemas_take_the_current_one(void **state)
 {
     for (size_t i = 0; i < FIRN_COUNT_OF(evolutions); i++) {
-        run_evolution(test_op(state), &evolutions[i], true);
-        run_evolution(test_op(state), &evolutions[i], false);
+        run_evolution(test_op(state), &evolutions[i], true, FIRN_LAYOUT_BALANCED);
+        run_evolution(test_op(state), &evolutions[i], false, FIRN_LAYOUT_BALANCED);
+        run_evolution(test_op(state), &evolutions[i], true, FIRN_LAYOUT_FASTEST);
+        run_evolution(test_op(state), &evolutions[i], false, FIRN_LAYOUT_FASTEST);
     }
 }
 

@@ -304,7 +304,7 @@ static void build_tree(struct firn_op *op, const struct stored_node *nodes, size
     }
 }
 
-static void run_foreign(struct firn_op *op, const struct foreign *foreign, bool dictionary)
+static void run_foreign(struct firn_op *op, const struct foreign *foreign, bool dictionary, enum firn_layout layout)
 {
     struct firn_store *store;
     struct firn_rewrite_result result;
@@ -321,7 +321,11 @@ static void run_foreign(struct firn_op *op, const struct foreign *foreign, bool 
     if (foreign->mapping)
         table.properties = firn_text_format(op->arena, "\"schema.name-mapping.default\":\"%s\"", foreign->mapping).data;
     struct fixture_run run = {
-        .metadata = fixture_metadata(op, &table), .store = store, .files = &file, .file_count = 1
+        .metadata = fixture_metadata(op, &table),
+        .store = store,
+        .files = &file,
+        .file_count = 1,
+        .layout = { .layout = layout },
     };
     firn_status status = fixture_execute(op, &run, &result);
     CHECK(status == foreign->status, "%s: %s: %s", foreign->name, firn_status_name(status), op->error.text);
@@ -336,8 +340,10 @@ static void run_foreign(struct firn_op *op, const struct foreign *foreign, bool 
 static void files_of_other_writers_are_understood(void **state)
 {
     for (size_t i = 0; i < FIRN_COUNT_OF(foreigns); i++) {
-        run_foreign(test_op(state), &foreigns[i], true);
-        run_foreign(test_op(state), &foreigns[i], false);
+        run_foreign(test_op(state), &foreigns[i], true, FIRN_LAYOUT_BALANCED);
+        run_foreign(test_op(state), &foreigns[i], false, FIRN_LAYOUT_BALANCED);
+        run_foreign(test_op(state), &foreigns[i], true, FIRN_LAYOUT_FASTEST);
+        run_foreign(test_op(state), &foreigns[i], false, FIRN_LAYOUT_FASTEST);
     }
 }
 
