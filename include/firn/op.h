@@ -12,7 +12,8 @@
 #define FIRN_ERROR_TEXT_MAX 2048
 #define FIRN_ERROR_HINT_MAX 512
 
-/* Fixed size, no allocation; read only after a status other than FIRN_OK. */
+/* Fixed size, no allocation; read only after a status other than FIRN_OK. Both texts are one line that may be shown as
+ * it is: see firn_text_printable. */
 struct firn_error {
     firn_status status;
     char text[FIRN_ERROR_TEXT_MAX]; /* one line, outermost context first */
@@ -77,7 +78,7 @@ void firn_op_init(struct firn_op *op, struct firn_arena *arena, const struct fir
 firn_status firn_fail(struct firn_op *op, firn_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 /* As firn_fail with what `errno` says; maps ENOENT to NOT_FOUND, EACCES, EPERM and EROFS to DENIED, EEXIST to EXISTS,
- * ENOSPC and EDQUOT to LIMIT with a hint, all else to SYSTEM. */
+ * ENOSPC, EDQUOT and EFBIG to LIMIT with a hint, all else to SYSTEM. */
 firn_status firn_fail_errno(struct firn_op *op, int error_number, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 /* Adds an outer frame to a failure ("manifest x: ..."); gives back `status` (FIRN_OK passes untouched). */

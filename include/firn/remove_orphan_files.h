@@ -38,6 +38,7 @@ struct firn_orphan_report {
     int64_t hidden_count;       /* of these: never candidates, by Hadoop's rule of hidden files */
     int64_t new_count;          /* not old enough */
     int64_t unknown_time_count; /* without a usable time of their last change: taken for new */
+    int64_t unnamable_count;    /* left alone: their names are not UTF-8, which no plan and no metadata can hold */
     int64_t live_run_count;     /* left alone: the journal of a run that has not ended names them */
     int64_t other_table_count;  /* left alone: they lie in another table of the catalog */
     int64_t unconfirmed_count;  /* orphans that `from` does not name, or that are not marked long enough */

@@ -69,6 +69,9 @@ size_t firn_text_distance(struct firn_text a, struct firn_text b);
 enum { FIRN_TEXT_FAR = 64 };
 /* The value of a hexadecimal digit in either case, or -1. */
 int firn_hex_digit(char c);
+/* As firn_text_printable (arena.h) into `size` bytes, a closing NUL included: as many whole characters as fit. Gives
+ * back the length. */
+size_t firn_text_print(char *out, size_t size, struct firn_text text);
 /* Java's Boolean.parseBoolean: true only for "true" in any case. */
 bool firn_text_to_bool(struct firn_text text);
 

@@ -76,11 +76,19 @@ void firn_op_init(struct firn_op *op, struct firn_arena *arena, const struct fir
     *op = (struct firn_op){ .arena = arena, .env = env, .deadline_ms = INT64_MAX };
 }
 
+/* Names in messages come from files, which may hold anything: what a terminal would obey is escaped. */
+static size_t print_message(char *out, size_t size, const char *format, va_list args)
+{
+    char raw[FIRN_ERROR_TEXT_MAX];
+    vsnprintf(raw, sizeof raw, format, args);
+    return firn_text_print(out, size, firn_text_of(raw));
+}
+
 static firn_status vfail(struct firn_op *op, firn_status status, const char *format, va_list args)
 {
     op->error.status = status;
     op->error.hint[0] = 0;
-    vsnprintf(op->error.text, sizeof op->error.text, format, args);
+    print_message(op->error.text, sizeof op->error.text, format, args);
     return status;
 }
 
@@ -127,6 +135,8 @@ firn_status firn_fail_errno(struct firn_op *op, int error_number, const char *fo
     snprintf(op->error.text + used, sizeof op->error.text - used, ": %s", text);
     if (error_number == ENOSPC || error_number == EDQUOT)
         return firn_hint(op, status, "free space on that file system, then run the command again");
+    if (error_number == EFBIG)
+        return firn_hint(op, status, "raise the limit on the size of files (ulimit -f), then run the command again");
     return status;
 }
 
@@ -138,10 +148,13 @@ firn_status firn_context(struct firn_op *op, firn_status status, const char *for
     memcpy(inner, op->error.text, sizeof inner);
     va_list args;
     va_start(args, format);
-    vsnprintf(op->error.text, sizeof op->error.text, format, args);
+    size_t used = print_message(op->error.text, sizeof op->error.text, format, args);
     va_end(args);
-    size_t used = strlen(op->error.text);
-    snprintf(op->error.text + used, sizeof op->error.text - used, ": %.*s", (int)(sizeof inner - 1), inner);
+    if (used + sizeof ": " < sizeof op->error.text) {
+        memcpy(op->error.text + used, ": ", sizeof ": ");
+        used += sizeof ": " - 1;
+        firn_text_print(op->error.text + used, sizeof op->error.text - used, firn_text_of(inner));
+    }
     return status;
 }
 
@@ -151,7 +164,7 @@ firn_status firn_hint(struct firn_op *op, firn_status status, const char *format
         return status;
     va_list args;
     va_start(args, format);
-    vsnprintf(op->error.hint, sizeof op->error.hint, format, args);
+    print_message(op->error.hint, sizeof op->error.hint, format, args);
     va_end(args);
     return status;
 }
@@ -190,8 +203,7 @@ void firn_log(struct firn_op *op, enum firn_log_level level, const char *format,
     char line[FIRN_ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(line, sizeof line, format, args);
+    size_t len = print_message(line, sizeof line, format, args);
     va_end(args);
-    size_t len = length < 0 ? 0 : (size_t)length;
-    op->env->log(op->env->context, level, (struct firn_text){ line, len < sizeof line ? len : sizeof line - 1 });
+    op->env->log(op->env->context, level, (struct firn_text){ line, len });
 }

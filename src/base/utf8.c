@@ -1,4 +1,4 @@
-/* Well-formed UTF-8. RFC 3629, section 4. */
+/* Well-formed UTF-8, and escapes for what is none or is not to be printed. RFC 3629, section 4. */
 #include "base/utf8.h"
 
 #include "base/math.h"
@@ -31,4 +31,70 @@ bool firn_text_is_utf8(struct firn_text text)
         i += len;
     }
     return true;
+}
+
+/* Escapes -------------------------------------------------------------------------------------------------------- */
+
+enum escaping { ESCAPE_INVALID, ESCAPE_UNPRINTABLE };
+
+enum { ESCAPE_LEN = 4 }; /* "\xNN" */
+
+/* C0 and DEL, and C1, which UTF-8 spells C2 80 to C2 9F. */
+static bool is_control(const unsigned char *at, size_t len)
+{
+    return (len == 1 && (at[0] < 0x20 || at[0] == 0x7f)) || (len == 2 && at[0] == 0xc2 && at[1] < 0xa0);
+}
+
+/* Bytes of the character at the start of `text` that stay as they are; 0: its first byte is to be escaped. */
+static size_t kept_len(struct firn_text text, enum escaping escaping)
+{
+    size_t len = firn_utf8_sequence(text);
+    return escaping == ESCAPE_UNPRINTABLE && is_control((const unsigned char *)text.data, len) ? 0 : len;
+}
+
+/* Stops at the last whole character or escape that `size` has room for. Gives back the length. */
+static size_t escape(struct firn_text text, enum escaping escaping, char *out, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t at = 0;
+    for (size_t i = 0; i < text.len;) {
+        size_t len = kept_len(firn_text_from(text, i), escaping);
+        if (at + (len ? len : ESCAPE_LEN) > size)
+            break;
+        unsigned char byte = (unsigned char)text.data[i];
+        const char escaped[ESCAPE_LEN] = { '\\', 'x', digits[byte >> 4], digits[byte & 15] };
+        memcpy(out + at, len ? text.data + i : escaped, len ? len : ESCAPE_LEN);
+        at += len ? len : ESCAPE_LEN;
+        i += len ? len : 1;
+    }
+    return at;
+}
+
+static struct firn_text escaped_copy(struct firn_arena *arena, struct firn_text text, enum escaping escaping)
+{
+    size_t i = 0, len;
+    while (i < text.len && (len = kept_len(firn_text_from(text, i), escaping)) > 0)
+        i += len;
+    if (i == text.len)
+        return text;
+    size_t size = text.len * ESCAPE_LEN;
+    char *out = firn_arena_alloc(arena, size + 1);
+    return (struct firn_text){ out, escape(text, escaping, out, size) };
+}
+
+struct firn_text firn_text_to_utf8(struct firn_arena *arena, struct firn_text text)
+{
+    return escaped_copy(arena, text, ESCAPE_INVALID);
+}
+
+struct firn_text firn_text_printable(struct firn_arena *arena, struct firn_text text)
+{
+    return escaped_copy(arena, text, ESCAPE_UNPRINTABLE);
+}
+
+size_t firn_text_print(char *out, size_t size, struct firn_text text)
+{
+    size_t len = escape(text, ESCAPE_UNPRINTABLE, out, size - 1);
+    out[len] = 0;
+    return len;
 }

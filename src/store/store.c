@@ -110,7 +110,8 @@ static firn_status resolve(struct firn_op *op, const struct firn_store *store, s
     if (location.len == 0)
         return firn_fail(op, FIRN_USAGE, "the location is empty");
     if (memchr(location.data, 0, location.len))
-        return firn_fail(op, FIRN_CORRUPT, "location '%.*s' holds a NUL byte", FIRN_FMT(location));
+        return firn_fail(op, FIRN_CORRUPT, "location '%.*s' holds a NUL byte",
+                         FIRN_FMT(firn_text_printable(op->arena, location)));
     if (store->relocation_count > 0) {
         struct firn_text spelled = normal_spelling(op, location);
         const struct firn_relocation *rule = find_relocation(store, spelled);

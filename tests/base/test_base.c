@@ -8,8 +8,11 @@
 #include "base/math.h"
 #include "base/pool.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "base/uuid.h"
 #include "firn/measure.h"
+
+#include <errno.h>
 
 static void integers_parse_within_their_range(void **state)
 {
@@ -36,6 +39,52 @@ static void integers_parse_within_their_range(void **state)
         bool good = firn_text_to_i64(firn_text_of(cases[i].text), &value);
         CHECK(good == cases[i].good && (!good || value == cases[i].value), "'%s'", cases[i].text);
     }
+}
+
+/* What a terminal would obey, and what is no text, is escaped; all else stays as it is. */
+static void printable_texts(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        struct firn_text text;
+        const char *printable, *utf8;
+    } cases[] = {
+        { FIRN_TEXT_INIT(""), "", "" },
+        { FIRN_TEXT_INIT("a b \\x \xc3\xa9 \xe2\x82\xac"), "a b \\x \xc3\xa9 \xe2\x82\xac",
+          "a b \\x \xc3\xa9 \xe2\x82\xac" },
+        { FIRN_TEXT_INIT("a\nb\x1b[2J\x7f"), "a\\x0ab\\x1b[2J\\x7f", "a\nb\x1b[2J\x7f" },
+        { FIRN_TEXT_INIT("\xc2\x9b\xc2\xa0"), "\\xc2\\x9b\xc2\xa0", "\xc2\x9b\xc2\xa0" },
+        { FIRN_TEXT_INIT("bad\xff.parquet\xe2\x82"), "bad\\xff.parquet\\xe2\\x82", "bad\\xff.parquet\\xe2\\x82" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(firn_text_is(firn_text_printable(op->arena, cases[i].text), cases[i].printable), "%s",
+              cases[i].printable);
+        CHECK(firn_text_is(firn_text_to_utf8(op->arena, cases[i].text), cases[i].utf8), "%s", cases[i].utf8);
+    }
+    CHECK(firn_text_is(firn_text_printable(op->arena, FIRN_TEXT("cut\0not")), "cut\\x00not"), "%s", "cut\\x00not");
+    char out[8];
+    assert_int_equal(firn_text_print(out, sizeof out, FIRN_TEXT("abcde\n")), 5); /* no half escape */
+    assert_string_equal(out, "abcde");
+}
+
+static void messages_are_one_printable_line(void **state)
+{
+    struct firn_op *op = test_op(state);
+    firn_fail(op, FIRN_CORRUPT, "file '%s'", "a\x1b[31m\xff");
+    firn_context(op, FIRN_CORRUPT, "table %s", "t\nt");
+    firn_hint(op, FIRN_CORRUPT, "look at %s", "\x07");
+    assert_string_equal(op->error.text, "table t\\x0at: file 'a\\x1b[31m\\xff'");
+    assert_string_equal(op->error.hint, "look at \\x07");
+    firn_fail(op, FIRN_USAGE, "%0*d", FIRN_ERROR_TEXT_MAX * 2, 7); /* as much as fits, context and all */
+    firn_context(op, FIRN_USAGE, "outer");
+    assert_int_equal(strlen(op->error.text), FIRN_ERROR_TEXT_MAX - 1);
+}
+
+static void files_that_may_not_grow_are_a_limit(void **state)
+{
+    struct firn_op *op = test_op(state);
+    assert_int_equal(firn_fail_errno(op, EFBIG, "cannot write"), FIRN_LIMIT);
+    assert_non_null(strstr(op->error.hint, "ulimit -f"));
 }
 
 static void maps_keep_what_was_put(void **state)
@@ -210,11 +259,19 @@ static void sums_of_hashes_do_not_depend_on_order(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(integers_parse_within_their_range), TEST(maps_keep_what_was_put),
-        TEST(varints_of_more_than_64_bits_fail), TEST(civil_dates_round_trip),
-        TEST(timestamps_parse_and_print),        TEST(budgets_refuse_and_recover),
-        TEST(pools_run_every_index_and_nest),    TEST(uuids_round_trip),
-        TEST(numbers_are_said_for_people),       TEST(sums_of_hashes_do_not_depend_on_order),
+        TEST(integers_parse_within_their_range),
+        TEST(printable_texts),
+        TEST(messages_are_one_printable_line),
+        TEST(files_that_may_not_grow_are_a_limit),
+        TEST(maps_keep_what_was_put),
+        TEST(varints_of_more_than_64_bits_fail),
+        TEST(civil_dates_round_trip),
+        TEST(timestamps_parse_and_print),
+        TEST(budgets_refuse_and_recover),
+        TEST(pools_run_every_index_and_nest),
+        TEST(uuids_round_trip),
+        TEST(numbers_are_said_for_people),
+        TEST(sums_of_hashes_do_not_depend_on_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

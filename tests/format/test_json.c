@@ -33,7 +33,7 @@ static void text_that_is_not_utf8_still_prints(void **state)
 {
     struct firn_op *op = test_op(state);
     json_t *string = firn_json_own(op->arena, firn_json_string(FIRN_TEXT("a\xff\xc3\xa9\xed\xa0\x80z")));
-    assert_string_equal(json_string_value(string), "a?\xc3\xa9???z");
+    assert_string_equal(json_string_value(string), "a\\xff\xc3\xa9\\xed\\xa0\\x80z");
 }
 
 static void broken_texts_are_refused(void **state)

@@ -18,7 +18,7 @@ enum firn_avro_member {
     FIRN_AVRO_MEMBER_I32,         /* int32_t or an enum: int */
     FIRN_AVRO_MEMBER_I64,         /* int64_t: long. Null is FIRN_AVRO_ABSENT */
     FIRN_AVRO_MEMBER_I64_INT,     /* int64_t: int. Null is FIRN_AVRO_ABSENT */
-    FIRN_AVRO_MEMBER_TEXT,        /* struct firn_text: string. Null is data == NULL */
+    FIRN_AVRO_MEMBER_TEXT,        /* struct firn_text: string, UTF-8. Null is data == NULL */
     FIRN_AVRO_MEMBER_BYTES,       /* struct firn_bytes: bytes. Null is data == NULL */
     FIRN_AVRO_MEMBER_I32_LIST,    /* int32_t *, uint32_t count: array<int>. Null is NULL */
     FIRN_AVRO_MEMBER_I64_LIST,    /* int64_t *, uint32_t count: array<long>. Null is NULL */

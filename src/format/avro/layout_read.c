@@ -2,6 +2,8 @@
  * walking the steps. */
 #include "format/avro/layout.h"
 
+#include "base/utf8.h"
+
 /* No list or map of a row may have more items: far more columns than any table, and no bomb. */
 enum { LIST_ITEMS_MAX = 1 << 24 };
 
@@ -478,6 +480,8 @@ static void decode(struct firn_avro_decoder *decoder, const struct step *step, c
         return;
     case STEP_TEXT:
         *(struct firn_text *)member = firn_text_of_bytes(take_kept_bytes(decoder, step->type));
+        if (!firn_text_is_utf8(*(const struct firn_text *)member))
+            firn_cursor_fail(in, "text that is not UTF-8");
         return;
     case STEP_BYTES:
         *(struct firn_bytes *)member = take_kept_bytes(decoder, step->type);

@@ -65,10 +65,8 @@ static json_t *take_map(struct firn_cursor *in, const struct firn_avro_type *typ
     uint64_t count;
     while ((count = firn_avro_take_block(in, type->item->min_bytes + 1, 0, &block_bytes))) {
         for (; count > 0 && !in->failure; count--) {
-            json_t *key = firn_json_string(firn_text_of_bytes(firn_avro_take_bytes(in)));
-            json_t *value = take_value(in, type->item, depth, empty_items_left);
-            json_object_setn_new(object, json_string_value(key), json_string_length(key), value);
-            json_decref(key);
+            struct firn_text key = firn_text_of_bytes(firn_avro_take_bytes(in));
+            firn_json_set_at(object, key, take_value(in, type->item, depth, empty_items_left));
         }
     }
     return object;

@@ -185,21 +185,9 @@ firn_status firn_json_need_object(struct firn_op *op, const json_t *object, cons
 
 json_t *firn_json_string(struct firn_text text)
 {
-    json_t *string = json_stringn(text.data ? text.data : "", text.len);
-    if (string)
-        return string;
-    struct firn_arena arena; /* not UTF-8: every byte out of place becomes '?' */
-    firn_arena_init(&arena);
-    char *copy = firn_arena_alloc(&arena, text.len + 1);
-    for (size_t i = 0; i < text.len;) {
-        size_t len = firn_utf8_sequence(firn_text_from(text, i));
-        if (len == 0)
-            copy[i++] = '?';
-        else
-            memcpy(copy + i, text.data + i, len);
-        i += len;
-    }
-    string = json_stringn(copy, text.len);
+    struct firn_arena arena = { 0 };
+    struct firn_text valid = firn_text_to_utf8(&arena, text);
+    json_t *string = json_stringn(valid.data ? valid.data : "", valid.len);
     firn_arena_done(&arena);
     return string;
 }
@@ -207,6 +195,13 @@ json_t *firn_json_string(struct firn_text text)
 void firn_json_set(json_t *object, const char *key, json_t *value)
 {
     json_object_set_new(object, key, value);
+}
+
+void firn_json_set_at(json_t *object, struct firn_text key, json_t *value)
+{
+    json_t *valid = firn_json_string(key);
+    json_object_setn_new(object, json_string_value(valid), json_string_length(valid), value);
+    json_decref(valid);
 }
 
 void firn_json_set_text(json_t *object, const char *key, struct firn_text value)

@@ -5,8 +5,7 @@
 #define FIRN_FORMAT_JSON_H
 
 #include "base/buffer.h"
-
-#include <jansson.h>
+#include "firn/json.h"
 
 /* Parses one JSON text (UTF-8, no trailing content). `what` names it in errors. */
 FIRN_CHECKED firn_status firn_json_parse(struct firn_op *op, struct firn_text text, const char *what, json_t **out);
@@ -41,10 +40,10 @@ FIRN_CHECKED firn_status firn_json_find_text(struct firn_op *op, const json_t *o
 FIRN_CHECKED firn_status firn_json_find_bool(struct firn_op *op, const json_t *object, const char *key,
                                              const char *what, bool *out, bool *found);
 
-/* New references that cannot fail but for lack of memory; invalid UTF-8 is replaced. */
-json_t *firn_json_string(struct firn_text text);
-/* object[key] = value, taking the reference over. */
+/* object[key] = value, taking the reference over. For the texts see firn_json_string in firn/json.h. */
 void firn_json_set(json_t *object, const char *key, json_t *value);
+/* As firn_json_set, for a key that a file decided. */
+void firn_json_set_at(json_t *object, struct firn_text key, json_t *value);
 void firn_json_set_text(json_t *object, const char *key, struct firn_text value);
 void firn_json_set_i64(json_t *object, const char *key, int64_t value);
 void firn_json_set_bool(json_t *object, const char *key, bool value);
