@@ -81,12 +81,23 @@ firn_status firn_expiry_after(struct firn_op *op, const struct firn_expiry *expi
                               NULL);
 }
 
+/* As in the reference they are no error: another run may have let them go. */
+static void tell_unknown_ids(struct firn_op *op, const struct firn_metadata *metadata,
+                             const struct firn_expire_snapshots_args *args)
+{
+    for (size_t i = 0; i < args->snapshot_id_count; i++)
+        if (!firn_metadata_snapshot(metadata, args->snapshot_ids[i]))
+            firn_log(op, FIRN_LOG_WARN, "the table has no snapshot %" PRId64 " that could expire",
+                     args->snapshot_ids[i]);
+}
+
 firn_status firn_expire_snapshots_plan(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                        const struct firn_expire_snapshots_args *args, struct firn_expiry **out)
 {
     struct firn_expiry *expiry = FIRN_NEW(op->arena, struct firn_expiry);
     struct firn_metadata *after;
     *expiry = (struct firn_expiry){ .args = *args, .policy.now_ms = firn_now_ms(op), .table_name = table->name };
+    tell_unknown_ids(op, table->metadata, args);
     FIRN_TRY(firn_expiry_decide(op, pool, table, expiry));
     FIRN_TRY(firn_expiry_after(op, expiry, &after));
     FIRN_TRY(firn_expiry_collect(op, pool, table, after, expiry));

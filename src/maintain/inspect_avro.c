@@ -15,10 +15,7 @@ static json_t *metadata_json(const struct firn_avro_reader *reader)
         const struct firn_avro_property *property = &reader->properties[i];
         if (firn_text_is(property->key, "avro.schema")) /* shown parsed */
             continue;
-        json_t *key = firn_json_string(property->key); /* makes the key valid UTF-8 */
-        json_object_setn_new(out, json_string_value(key), json_string_length(key),
-                             firn_json_string(firn_text_of_bytes(property->value)));
-        json_decref(key);
+        firn_json_set_at(out, property->key, firn_json_string(firn_text_of_bytes(property->value)));
     }
     return out;
 }

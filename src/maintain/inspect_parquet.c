@@ -56,7 +56,7 @@ static json_t *key_values_json(const struct firn_footer *footer)
     json_t *out = json_object();
     for (uint32_t i = 0; i < footer->key_value_count; i++) {
         const struct firn_key_value *pair = &footer->key_values[i];
-        json_object_setn_new(out, pair->key.data ? pair->key.data : "", pair->key.len, firn_json_string(pair->value));
+        firn_json_set_at(out, pair->key, firn_json_string(pair->value));
     }
     return out;
 }

@@ -140,15 +140,18 @@ firn_status firn_marks_read(struct firn_op *op, struct firn_store *store, struct
 
 /* Writing -------------------------------------------------------------------------------------------------------- */
 
-firn_status firn_marks_writer_open(struct firn_op *op, struct firn_store *store, struct firn_text location,
-                                   struct firn_marks_writer *out)
+void firn_marks_writer_init(struct firn_marks_writer *out, struct firn_store *store, struct firn_text location)
 {
     *out = (struct firn_marks_writer){ .store = store, .location = location };
-    FIRN_TRY(firn_store_write(op, store, location, false, &out->file));
-    firn_status status = firn_sink_write(op, firn_store_writer_sink(out->file), firn_bytes_of_text(heading));
-    if (status != FIRN_OK)
-        firn_marks_writer_close(out);
-    return status;
+}
+
+/* Only when there is a mark: where there is none, a table that cannot be written is no obstacle. */
+static firn_status begin_file(struct firn_op *op, struct firn_marks_writer *writer)
+{
+    if (writer->file)
+        return FIRN_OK;
+    FIRN_TRY(firn_store_write(op, writer->store, writer->location, false, &writer->file));
+    return firn_sink_write(op, firn_store_writer_sink(writer->file), firn_bytes_of_text(heading));
 }
 
 void firn_marks_writer_close(struct firn_marks_writer *writer)
@@ -160,12 +163,12 @@ void firn_marks_writer_close(struct firn_marks_writer *writer)
 firn_status firn_marks_writer_add(struct firn_op *op, struct firn_marks_writer *writer, const struct firn_mark *mark)
 {
     struct firn_arena turn = { 0 };
+    FIRN_TRY(begin_file(op, writer));
     struct firn_text line =
         firn_text_format(&turn, "%.*s\t%" PRId64 "\t%.*s\t%.*s\t%.*s\n", FIRN_FMT(time_text(&turn, mark->marked_ms)),
                          mark->file.bytes, FIRN_FMT(time_text(&turn, mark->file.modified_ms)),
                          FIRN_FMT(escaped(&turn, mark->reason)), FIRN_FMT(escaped(&turn, mark->file.location)));
     firn_status status = firn_sink_write(op, firn_store_writer_sink(writer->file), firn_bytes_of_text(line));
-    writer->has_marks = true;
     firn_arena_done(&turn);
     return status;
 }
@@ -173,10 +176,8 @@ firn_status firn_marks_writer_add(struct firn_op *op, struct firn_marks_writer *
 firn_status firn_marks_writer_finish(struct firn_op *op, struct firn_marks_writer *writer)
 {
     struct firn_store_writer *file = writer->file;
-    if (!writer->has_marks) {
-        firn_marks_writer_close(writer);
+    if (!file)
         return firn_store_delete(op, writer->store, &writer->location, 1, NULL);
-    }
     writer->file = NULL;
     return firn_store_writer_finish(op, file);
 }
@@ -255,7 +256,7 @@ firn_status firn_marks_add(struct firn_op *op, struct firn_pool *pool, const str
     for (size_t i = 0; i < count; i++)
         firn_map_put_text(&adding.wanted, wishes[i].location)->value.number = i;
     struct firn_text list = firn_marks_location(op->arena, table->metadata);
-    FIRN_TRY(firn_marks_writer_open(op, table->store, list, &adding.writer));
+    firn_marks_writer_init(&adding.writer, table->store, list);
     firn_status status = add_marks(op, &adding, out);
     firn_marks_writer_close(&adding.writer);
     return firn_context(op, status, "list of marks '%.*s'", FIRN_FMT(list));

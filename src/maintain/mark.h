@@ -29,15 +29,14 @@ typedef firn_status firn_mark_visit(struct firn_op *op, void *context, const str
 FIRN_CHECKED firn_status firn_marks_read(struct firn_op *op, struct firn_store *store, struct firn_text location,
                                          firn_mark_visit *visit, void *context);
 
-/* A new list being written, to replace the old one. Storage is the caller's. */
+/* A new list being written, to replace the old one. Storage is the caller's; nothing is written before the first mark.
+ */
 struct firn_marks_writer {
     struct firn_store *store;
     struct firn_text location;
-    struct firn_store_writer *file; /* NULL once it is done with */
-    bool has_marks;
+    struct firn_store_writer *file; /* NULL before the first mark, and once it is done with */
 };
-FIRN_CHECKED firn_status firn_marks_writer_open(struct firn_op *op, struct firn_store *store, struct firn_text location,
-                                                struct firn_marks_writer *out);
+void firn_marks_writer_init(struct firn_marks_writer *out, struct firn_store *store, struct firn_text location);
 FIRN_CHECKED firn_status firn_marks_writer_add(struct firn_op *op, struct firn_marks_writer *writer,
                                                const struct firn_mark *mark);
 /* Puts the new list in place of the old one; a list without marks is no file. The writer is closed. */

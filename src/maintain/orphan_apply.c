@@ -124,7 +124,7 @@ static firn_status drop_due_marks(struct firn_op *op, const struct firn_table *t
     struct firn_text list = firn_marks_location(op->arena, table->metadata);
     if (plan->report.failed_count > 0)
         return FIRN_OK;
-    FIRN_TRY(firn_marks_writer_open(op, table->store, list, &dropping.writer));
+    firn_marks_writer_init(&dropping.writer, table->store, list);
     firn_status status = firn_marks_read(op, table->store, list, keep_undue, &dropping);
     if (status == FIRN_OK && plan->report.dropped_mark_count > 0)
         status = firn_marks_writer_finish(op, &dropping.writer);
@@ -215,7 +215,7 @@ firn_status firn_remove_orphan_files_mark(struct firn_op *op, struct firn_table 
     ptrdiff_t slash = firn_text_find_last(table->metadata_location, '/');
     marking.reason = firn_text_format(op->arena, "orphan: nothing in %.*s refers to it",
                                       FIRN_FMT(firn_text_from(table->metadata_location, (size_t)(slash + 1))));
-    FIRN_TRY(firn_marks_writer_open(op, table->store, list, &marking.writer));
+    firn_marks_writer_init(&marking.writer, table->store, list);
     firn_status status = mark_files(op, table->store, &marking);
     firn_marks_writer_close(&marking.writer);
     return firn_context(op, status, "list of marks '%.*s'", FIRN_FMT(list));

@@ -2,6 +2,7 @@
  * numbers in comments refer to them. Reference: procedures.md, 7.2 to 7.4. */
 #include "maintain/orphans.h"
 
+#include "base/utf8.h"
 #include "catalog/catalog.h"
 #include "format/json/json.h"
 #include "maintain/file_list.h"
@@ -63,12 +64,18 @@ static bool is_live(const struct planning *planning, struct firn_text path)
 }
 
 /* Whether age and place let a file go (2). */
-static bool may_go(struct planning *planning, struct firn_text path, int64_t modified_ms)
+static bool may_go(struct firn_op *op, struct planning *planning, struct firn_text path, int64_t modified_ms)
 {
     struct firn_orphan_report *report = &planning->plan->report;
     const struct firn_orphan_options *options = &planning->plan->options;
     if (firn_other_tables_holding(&planning->others, options, path)) {
         report->other_table_count++;
+        return false;
+    }
+    if (!firn_text_is_utf8(path)) { /* (7) */
+        if (report->unnamable_count++ == 0)
+            firn_log(op, FIRN_LOG_WARN, "files whose names are not UTF-8 are left alone, the first is '%.*s'",
+                     FIRN_FMT(path));
         return false;
     }
     if (is_live(planning, path)) {
@@ -95,7 +102,7 @@ static firn_status take_listed(struct firn_op *op, void *context, const struct f
     }
     if (firn_is_table_metadata_name(path) && !firn_other_tables_holding(&planning->others, &plan->options, path))
         FIRN_PUSH(plan->arena, &planning->metadata_files, firn_text_copy(plan->arena, entry->location));
-    if (!may_go(planning, path, entry->modified_ms))
+    if (!may_go(op, planning, path, entry->modified_ms))
         return FIRN_OK;
     struct firn_orphan_file file = { .location = entry->location,
                                      .bytes = (int64_t)entry->size,
@@ -114,7 +121,7 @@ static firn_status take_given(struct firn_op *op, void *context, const struct fi
         return FIRN_OK;
     if (firn_is_table_metadata_name(parts.path))
         FIRN_PUSH(plan->arena, &planning->metadata_files, firn_text_copy(plan->arena, entry->location));
-    if (!may_go(planning, parts.path, entry->modified_ms))
+    if (!may_go(op, planning, parts.path, entry->modified_ms))
         return FIRN_OK;
     struct firn_orphan_file file = { .location = entry->location, .bytes = -1, .modified_ms = entry->modified_ms };
     return firn_orphan_join_candidate(op, planning->join, &file);
@@ -202,7 +209,7 @@ static firn_status find_marked(struct firn_op *op, struct planning *planning, co
     struct firn_orphan_file file = { .location = mark->file.location,
                                      .bytes = (int64_t)info.size,
                                      .modified_ms = info.modified_ms };
-    if (!may_go(planning, firn_location_split(op->arena, file.location).path, file.modified_ms))
+    if (!may_go(op, planning, firn_location_split(op->arena, file.location).path, file.modified_ms))
         return FIRN_OK;
     return firn_orphan_join_candidate(op, planning->join, &file);
 }

@@ -10,7 +10,9 @@
  *      table has no file at all.
  *  (4) With a confirmed list (a plan, marks) only what it names, unchanged since, is deleted.
  *  (5) Firn's own files kept with a table have hidden names and are never candidates.
- *  (6) What the journal of a run names that has not ended is no orphan, whatever its age. */
+ *  (6) What the journal of a run names that has not ended is no orphan, whatever its age.
+ *  (7) A file whose name is not UTF-8 stays: neither metadata nor plans, marks and journals, which are all UTF-8, could
+ *      name it. */
 #ifndef FIRN_MAINTAIN_ORPHANS_H
 #define FIRN_MAINTAIN_ORPHANS_H
 

@@ -7,7 +7,7 @@
 
 /* A manifest that some list named. */
 struct known_manifest {
-    struct firn_text path;
+    struct firn_text path, list; /* no list: named by the metadata itself */
     bool has_live;
     bool is_read;
 };
@@ -103,7 +103,8 @@ static firn_status run_jobs(struct firn_op *op, struct walk *walk, size_t count)
 /* Lists ---------------------------------------------------------------------------------------------------------- */
 
 /* Remembers a manifest and visits it, unless it is known or passed over. With the lock held. */
-static firn_status meet_manifest(struct firn_op *op, const struct walk *walk, const struct firn_named_manifest *named)
+static firn_status meet_manifest(struct firn_op *op, const struct walk *walk, const struct firn_named_manifest *named,
+                                 struct firn_text list)
 {
     struct firn_reach *reach = walk->reach;
     struct firn_text key = firn_store_key(op, reach->config.store, named->path);
@@ -112,6 +113,7 @@ static firn_status meet_manifest(struct firn_op *op, const struct walk *walk, co
         return FIRN_OK;
     struct known_manifest *known = FIRN_NEW(&reach->arena, struct known_manifest);
     known->path = firn_text_copy(&reach->arena, named->path);
+    known->list = list;
     known->has_live = named->added_files_count != 0 || named->existing_files_count != 0; /* FIRN_ABSENT: unknown */
     struct firn_table_file file = {
         .type = FIRN_TABLE_FILE_MANIFEST, .path = known->path, .bytes = named->bytes, .spec_id = named->spec_id
@@ -126,8 +128,9 @@ static firn_status meet_manifests(struct firn_op *op, const struct walk *walk, c
 {
     if (snapshot->manifest_list.len > 0)
         FIRN_TRY(visit_file(op, walk, FIRN_TABLE_FILE_MANIFEST_LIST, snapshot->manifest_list, named->list_bytes));
+    struct firn_text list = firn_text_copy(&walk->reach->arena, snapshot->manifest_list);
     for (size_t i = 0; i < named->count; i++)
-        FIRN_TRY(meet_manifest(op, walk, &named->items[i]));
+        FIRN_TRY(meet_manifest(op, walk, &named->items[i], list));
     return FIRN_OK;
 }
 
@@ -211,9 +214,12 @@ static firn_status read_manifest(struct firn_op *op, struct walk *walk, const vo
     struct firn_named_files files;
     if (atomic_load(&walk->reach->enough))
         return FIRN_OK;
-    FIRN_TRY(firn_manifest_paths(op, walk->reach->config.store, manifest->path, &files));
+    firn_status status = firn_manifest_paths(op, walk->reach->config.store, manifest->path, &files);
+    if (status != FIRN_OK)
+        return manifest->list.len == 0 ? status
+                                       : firn_context(op, status, "manifest list \"%.*s\"", FIRN_FMT(manifest->list));
     pthread_mutex_lock(&walk->reach->lock);
-    firn_status status = visit_files(op, walk, &files);
+    status = visit_files(op, walk, &files);
     manifest->is_read = true;
     pthread_mutex_unlock(&walk->reach->lock);
     return status;

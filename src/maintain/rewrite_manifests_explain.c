@@ -82,8 +82,7 @@ json_t *firn_manifest_plan_json(struct firn_op *op, const struct firn_manifest_p
         if (plan->kinds[i].verdict != FIRN_MANIFESTS_NONE)
             json_array_append_new(kinds, kind_json(op, plan, &plan->kinds[i]));
     for (uint32_t i = 0; i < plan->sort.count; i++) {
-        struct firn_text name = plan->spec->fields[plan->sort.fields[i]].name;
-        json_array_append_new(names, json_stringn(name.data, name.len));
+        json_array_append_new(names, firn_json_string(plan->spec->fields[plan->sort.fields[i]].name));
     }
     firn_json_set_i64(json, "spec_id", plan->spec->id);
     firn_json_set(json, "sort_by", names);

@@ -9,6 +9,7 @@ struct undeleting {
     void *context;
     struct firn_marks_writer *writer; /* NULL: marks are only looked at */
     struct firn_undelete_report *report;
+    bool any_marks;
 };
 
 static bool is_asked_for(struct firn_op *op, struct undeleting *undeleting, const struct firn_mark *mark)
@@ -25,7 +26,9 @@ static bool is_asked_for(struct firn_op *op, struct undeleting *undeleting, cons
 
 static firn_status look_at_mark(struct firn_op *op, void *context, const struct firn_mark *mark)
 {
-    (void)is_asked_for(op, context, mark);
+    struct undeleting *undeleting = context;
+    undeleting->any_marks = true;
+    (void)is_asked_for(op, undeleting, mark);
     return FIRN_OK;
 }
 
@@ -45,8 +48,11 @@ static firn_status check_found(struct firn_op *op, const struct undeleting *unde
 {
     for (size_t i = 0; i < undeleting->count; i++)
         if (!undeleting->found[i])
-            return firn_fail(op, FIRN_NOT_FOUND, "there is no mark on '%.*s' in '%.*s'", FIRN_FMT(paths[i]),
-                             FIRN_FMT(list));
+            return undeleting->any_marks
+                       ? firn_fail(op, FIRN_NOT_FOUND, "there is no mark on '%.*s' in '%.*s'", FIRN_FMT(paths[i]),
+                                   FIRN_FMT(list))
+                       : firn_fail(op, FIRN_NOT_FOUND, "there is no mark on '%.*s': no file of the table is marked",
+                                   FIRN_FMT(paths[i]));
     return FIRN_OK;
 }
 
@@ -54,7 +60,7 @@ static firn_status rewrite_list(struct firn_op *op, struct firn_store *store, st
                                 struct undeleting *undeleting)
 {
     struct firn_marks_writer writer;
-    FIRN_TRY(firn_marks_writer_open(op, store, list, &writer));
+    firn_marks_writer_init(&writer, store, list);
     undeleting->writer = &writer;
     firn_status status = firn_marks_read(op, store, list, take_mark, undeleting);
     if (status == FIRN_OK && undeleting->report->dropped_count > 0)

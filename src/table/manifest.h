@@ -82,7 +82,8 @@ struct firn_manifest_file {
     struct firn_field_summary *summaries; /* one a field of its spec */
     uint32_t summary_count;
     struct firn_bytes key_metadata;
-    int64_t first_row_id; /* FIRN_ABSENT */
+    int64_t first_row_id;  /* FIRN_ABSENT */
+    struct firn_text list; /* the manifest list the row was read from, for messages; empty: none */
 };
 
 struct firn_manifest_list {

@@ -11,7 +11,19 @@ static firn_status read_manifest_list(struct firn_op *op, struct firn_store *sto
     if (status == FIRN_OK)
         status = firn_manifest_list_parse(op, firn_buffer_bytes(&bytes), out);
     firn_buffer_done(&bytes);
+    struct firn_text kept_path = firn_text_copy(op->arena, path);
+    for (uint32_t i = 0; status == FIRN_OK && i < out->count; i++)
+        out->manifests[i].list = kept_path;
     return firn_context(op, status, "manifest list \"%.*s\"", FIRN_FMT(path));
+}
+
+/* A damaged list may lead anywhere, so that what is wrong with a manifest may be wrong with the list. */
+static firn_status manifest_context(struct firn_op *op, firn_status status, const struct firn_manifest_file *row)
+{
+    if (row->list.len == 0)
+        return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
+    return firn_context(op, status, "manifest list \"%.*s\": manifest \"%.*s\"", FIRN_FMT(row->list),
+                        FIRN_FMT(row->path));
 }
 
 void firn_manifest_count_entries(const struct firn_manifest *manifest, struct firn_manifest_file *row)
@@ -98,7 +110,7 @@ firn_status firn_manifest_read(struct firn_op *op, struct firn_store *store, con
     if (status == FIRN_OK)
         status = firn_manifest_parse(op, firn_buffer_bytes(&bytes), row, metadata, options, out);
     firn_buffer_done(&bytes);
-    return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
+    return manifest_context(op, status, row);
 }
 
 firn_status firn_manifest_look(struct firn_op *op, struct firn_store *store, const struct firn_metadata *metadata,
@@ -222,7 +234,7 @@ static firn_status scan_manifest(struct firn_op *op, void *context, size_t index
     if (status == FIRN_OK)
         status = parse_matching(op, run, row, firn_buffer_bytes(&bytes), &run->results[index]);
     firn_buffer_done(&bytes);
-    return firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path));
+    return manifest_context(op, status, row);
 }
 
 static firn_status resolve_spec_types(struct firn_op *op, struct scan_run *run)

@@ -64,6 +64,21 @@ static void useless_times_count_as_new(void **state)
     world_close(op, &world);
 }
 
+/* Neither a plan nor a mark could name them. */
+static void names_that_are_not_utf8_stay(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct firn_orphan_plan *plan;
+    world_open(op, &world, "m:/w", (struct fixture_options){ 0 });
+    world_put(op, &world, "data/bad\xff.parquet", 10 * DAY_MS);
+    world_put(op, &world, "data/good", 10 * DAY_MS);
+    CHECK_OK(op, world_plan(op, &world, no_args, &plan));
+    CHECK(firn_orphan_plan_report(plan)->unnamable_count == 1, "counted");
+    CHECK(firn_text_is(world_names_of(op, &world, plan), "data/good"), "%s", "data/good");
+    world_close(op, &world);
+}
+
 /* A write of four hours, with a run in the middle: all its files are there when it commits. */
 static void a_long_write_loses_nothing(void **state)
 {
@@ -333,19 +348,13 @@ static void location_narrows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(finds_what_nothing_names),
-        TEST(age_decides),
-        TEST(useless_times_count_as_new),
-        TEST(a_long_write_loses_nothing),
-        TEST(hidden_files_stay),
-        TEST(statistics_stay_while_listed),
-        TEST(metadata_is_loaded_after_the_listing),
-        TEST(prefixes_are_compared),
-        TEST(one_agreeing_prefix_is_enough),
-        TEST(wrong_arguments_are_refused),
-        TEST(needs_gc_enabled),
-        TEST(needs_a_catalog_to_delete),
-        TEST(location_narrows),
+        TEST(finds_what_nothing_names),     TEST(age_decides),
+        TEST(useless_times_count_as_new),   TEST(names_that_are_not_utf8_stay),
+        TEST(a_long_write_loses_nothing),   TEST(hidden_files_stay),
+        TEST(statistics_stay_while_listed), TEST(metadata_is_loaded_after_the_listing),
+        TEST(prefixes_are_compared),        TEST(one_agreeing_prefix_is_enough),
+        TEST(wrong_arguments_are_refused),  TEST(needs_gc_enabled),
+        TEST(needs_a_catalog_to_delete),    TEST(location_narrows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
