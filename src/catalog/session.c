@@ -6,6 +6,7 @@
 #include "store/store.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 struct opened {
     struct firn_text name;
@@ -160,11 +161,20 @@ static firn_status open_location(struct firn_op *op, struct firn_session *sessio
     return FIRN_OK;
 }
 
-firn_status firn_session_table(struct firn_op *op, struct firn_session *session, struct firn_text name,
-                               struct firn_table *out)
+/* A folder here that bears the name of the table which was not found may be what was meant. */
+static firn_status suggest_folder(struct firn_op *op, firn_status status, struct firn_text name)
 {
-    if (is_location(name))
-        return firn_context(op, open_location(op, session, name, out), "table %.*s", FIRN_FMT(name));
+    struct stat info;
+    if ((status != FIRN_NOT_FOUND && status != FIRN_USAGE) || name.len == 0 ||
+        stat(firn_text_copy(op->arena, name).data, &info) != 0 || !S_ISDIR(info.st_mode))
+        return status;
+    op->error.hint[0] = 0; /* this one is nearer */
+    return firn_hint(op, status, "there is a folder of that name here: as a table it is './%.*s'", FIRN_FMT(name));
+}
+
+static firn_status open_name(struct firn_op *op, struct firn_session *session, struct firn_text name,
+                             struct firn_table *out)
+{
     struct firn_text catalog_name = FIRN_TEXT(""), identifier = name;
     ptrdiff_t dot = firn_text_find(name, '.');
     if (dot > 0 && firn_config_find(session->config.config, firn_text_until(name, (size_t)dot))) {
@@ -179,4 +189,12 @@ firn_status firn_session_table(struct firn_op *op, struct firn_session *session,
     struct firn_catalog *catalog;
     FIRN_TRY(firn_session_catalog(op, session, catalog_name, &catalog));
     return firn_catalog_load(op, catalog, identifier, out);
+}
+
+firn_status firn_session_table(struct firn_op *op, struct firn_session *session, struct firn_text name,
+                               struct firn_table *out)
+{
+    if (is_location(name))
+        return firn_context(op, open_location(op, session, name, out), "table %.*s", FIRN_FMT(name));
+    return suggest_folder(op, open_name(op, session, name, out), name);
 }

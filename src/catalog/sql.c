@@ -10,6 +10,7 @@
 #include "table/location.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 enum { BUSY_MS_MAX = 10000 };
 
@@ -74,6 +75,38 @@ static firn_status path_of_uri(struct firn_op *op, struct firn_text uri, struct 
     return FIRN_OK;
 }
 
+/* Each "%NN" as its byte; false where a '%' stands for nothing. Followed by a NUL. */
+static bool percent_decode(struct firn_arena *arena, struct firn_text text, struct firn_text *out)
+{
+    char *to = firn_arena_alloc(arena, text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        int high = 0, low = text.data[i];
+        if (text.data[i] == '%') {
+            if (text.len - i < 3)
+                return false;
+            high = firn_hex_digit(text.data[i + 1]);
+            low = firn_hex_digit(text.data[i + 2]);
+            i += 2;
+            if (high < 0 || low < 0 || high + low == 0)
+                return false;
+            low += high << 4;
+        }
+        to[len++] = (char)low;
+    }
+    *out = (struct firn_text){ to, len };
+    return true;
+}
+
+/* SQLAlchemy takes the path as it is before version 2.1 and decodes it since: what is there tells which was meant. */
+static struct firn_text existing_path(struct firn_arena *arena, struct firn_text path)
+{
+    struct firn_text decoded, literal = firn_text_copy(arena, path);
+    if (access(literal.data, F_OK) == 0 || !percent_decode(arena, path, &decoded))
+        return literal;
+    return access(decoded.data, F_OK) == 0 ? decoded : literal;
+}
+
 static firn_status sql_open(struct firn_op *op, struct firn_catalog *catalog)
 {
     struct firn_text uri = firn_catalog_property(catalog->config, "uri");
@@ -82,7 +115,7 @@ static firn_status sql_open(struct firn_op *op, struct firn_catalog *catalog)
         return firn_fail(op, FIRN_USAGE, "a sql catalog needs the property 'uri'");
     FIRN_TRY(path_of_uri(op, uri, &path));
     struct sql_state *state = FIRN_NEW(&catalog->arena, struct sql_state);
-    state->path = firn_text_copy(&catalog->arena, path);
+    state->path = existing_path(&catalog->arena, path);
     state->relaxed = firn_store_is_relaxed(catalog->store);
     catalog->state = state;
     return FIRN_OK;

@@ -2,10 +2,10 @@
 #ifndef FIRN_CLI_CLI_H
 #define FIRN_CLI_CLI_H
 
+#include "firn/json.h"
 #include "firn/measure.h"
 #include "firn/session.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 /* An option's row is its only declaration: it drives the parser, the checks, `firn help`, the man page and the shell
@@ -107,6 +107,7 @@ struct cli {
     FILE *out, *err;
     bool out_is_terminal, err_is_terminal;
     atomic_bool *stop; /* set by Ctrl-C; a prompt takes it back and goes on */
+    const char *done;  /* what has been changed by now, a clause; NULL: nothing. For when it cannot be printed */
 };
 
 extern const struct cli_option cli_global_options[];
@@ -150,6 +151,8 @@ bool cli_has_color(const struct cli *cli);
 
 /* output.c */
 bool cli_wants_json(const struct cli *cli);
+/* As FIRN_FMT, for texts that files decided: names, paths, reasons that quote them. */
+#define CLI_FMT(cli, text) FIRN_FMT(firn_text_printable(&(cli)->arena, (text)))
 /* Prints a tree as JSON with a line end. */
 FIRN_CHECKED firn_status cli_print_json(struct firn_op *op, struct cli *cli, const json_t *json);
 /* Parts of a document that is too large to be held: JSON in a form of jansson's, and what stands between. */
@@ -179,6 +182,10 @@ static inline struct firn_text cli_duration_text(struct firn_arena *arena, int64
 }
 /* Tells a failure, and what to do about it. */
 void cli_report(const struct cli *cli, const struct firn_op *op);
+/* The text as a POSIX shell takes it for one word: quoted where it must be. */
+struct firn_text cli_shell_text(struct firn_arena *arena, struct firn_text text);
+/* Says that stdout cannot be written, by errno, and what has been done all the same: cli->done. */
+firn_status cli_output_failed(struct firn_op *op, const struct cli *cli);
 /* Checks that everything written to stdout arrived. */
 FIRN_CHECKED firn_status cli_flush(struct firn_op *op, struct cli *cli);
 

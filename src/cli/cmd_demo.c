@@ -43,10 +43,25 @@ static firn_status check_empty(struct firn_op *op, struct firn_text folder)
     return status == FIRN_OK ? status : firn_hint(op, status, "name a new folder, or remove an older demo first");
 }
 
+/* The path goes into the catalog's URI and the table's location. What follows '?' or '#' there is no path, and whether
+ * '%' begins an escape depends on the reader: PyIceberg takes it as it is, SQLAlchemy does so before version 2.1. */
+static firn_status check_name(struct firn_op *op, struct firn_text path)
+{
+    bool is_plain = firn_text_same(firn_text_printable(op->arena, path), path);
+    for (size_t i = 0; is_plain && i < path.len; i++)
+        is_plain = firn_text_find(FIRN_TEXT("?#%"), path.data[i]) < 0;
+    if (is_plain)
+        return FIRN_OK;
+    firn_status status =
+        firn_fail(op, FIRN_USAGE, "folder %.*s cannot hold the demo: its path goes into URIs", FIRN_FMT(path));
+    return firn_hint(op, status, "choose a path without '?', '#', '%%' and control characters");
+}
+
 /* The folder's absolute path, made when absent. EXISTS when there is something in it. */
 static firn_status prepare_folder(struct firn_op *op, struct firn_text folder, struct firn_text *out)
 {
     struct firn_text path = firn_text_copy(op->arena, folder.len ? folder : FIRN_TEXT("firn-demo"));
+    FIRN_TRY(check_name(op, path));
     if (mkdir(path.data, 0755) != 0 && errno != EEXIST)
         return firn_fail_errno(op, errno, "cannot make folder %.*s", FIRN_FMT(path));
     char *absolute = realpath(path.data, NULL);
@@ -54,6 +69,7 @@ static firn_status prepare_folder(struct firn_op *op, struct firn_text folder, s
         return firn_fail_errno(op, errno, "folder %.*s", FIRN_FMT(path));
     *out = firn_text_copy(op->arena, firn_text_of(absolute));
     free(absolute);
+    FIRN_TRY(check_name(op, *out));
     return check_empty(op, *out);
 }
 
@@ -142,12 +158,13 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, const struct 
 
 static void print_next(struct cli *cli, struct firn_text folder)
 {
+    struct firn_text uri = firn_text_format(&cli->arena, "sqlite:///%.*s/catalog.db", FIRN_FMT(folder));
     fprintf(cli->out,
             "\nThe table stays there to play with; PyIceberg opens it by the same URI. Next, try:\n\n"
-            "  firn --uri sqlite:///%.*s/catalog.db --catalog demo describe %s --count\n\n"
+            "  firn --uri %.*s --catalog demo describe %s --count\n\n"
             "and on a table of your own, to see a plan and change nothing:\n\n"
             "  firn rewrite-data-files namespace.table --dry-run\n",
-            FIRN_FMT(folder), table_name);
+            FIRN_FMT(cli_shell_text(&cli->arena, uri)), table_name);
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
@@ -171,6 +188,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
                 FIRN_FMT(folder));
     FIRN_TRY(
         firn_demo_create(op, pool, catalog, firn_text_of(table_name), &config, cli_progress(op, cli, "demo"), &table));
+    cli->done = "the table was made";
     FIRN_TRY(firn_table_measure(op, pool, &table, firn_text_of(filter), &before));
     FIRN_TRY(compact(op, cli, &table, &report));
     FIRN_TRY(firn_table_measure(op, pool, &table, firn_text_of(filter), &after));

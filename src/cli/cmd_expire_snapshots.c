@@ -88,8 +88,8 @@ static firn_status print_report_json(struct firn_op *op, struct cli *cli,
     for (size_t i = 0; i < report->failure_count; i++) {
         const struct firn_expiry_failure *failure = &report->failures[i];
         json_t *item = json_object();
-        json_object_set_new(item, "path", json_stringn(failure->path.data, failure->path.len));
-        json_object_set_new(item, "reason", json_stringn(failure->reason.data, failure->reason.len));
+        json_object_set_new(item, "path", firn_json_string(failure->path));
+        json_object_set_new(item, "reason", firn_json_string(failure->reason));
         json_array_append_new(failures, item);
     }
     json_object_set_new(json, "failures", failures);
@@ -120,8 +120,8 @@ static void print_report_table(struct firn_op *op, struct cli *cli, const struct
         fprintf(cli->out, "%.*s files that runs before had left were deleted\n",
                 FIRN_FMT(cli_count_text(op->arena, report->leftover_files_count)));
     for (size_t i = 0; i < report->failure_count; i++)
-        fprintf(cli->out, "still there: %.*s: %.*s\n", FIRN_FMT(report->failures[i].path),
-                FIRN_FMT(report->failures[i].reason));
+        fprintf(cli->out, "still there: %.*s: %.*s\n", CLI_FMT(cli, report->failures[i].path),
+                CLI_FMT(cli, report->failures[i].reason));
 }
 
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_expiry *expiry)
@@ -135,18 +135,18 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
             json_array_size(snapshots), cli_member_i64(json, "kept_snapshots"), json_array_size(files));
     json_array_foreach(json_object_get(json, "refs"), index, item)
     {
-        fprintf(cli->out, "%.*s %.*s: %.*s\n", FIRN_FMT(cli_member_text(item, "type")),
-                FIRN_FMT(cli_member_text(item, "ref")), FIRN_FMT(cli_member_text(item, "reason")));
+        fprintf(cli->out, "%.*s %.*s: %.*s\n", CLI_FMT(cli, cli_member_text(item, "type")),
+                CLI_FMT(cli, cli_member_text(item, "ref")), CLI_FMT(cli, cli_member_text(item, "reason")));
     }
     json_array_foreach(snapshots, index, item)
     {
         fprintf(cli->out, "snapshot %" PRId64 ": %.*s\n", cli_member_i64(item, "snapshot_id"),
-                FIRN_FMT(cli_member_text(item, "reason")));
+                CLI_FMT(cli, cli_member_text(item, "reason")));
     }
     json_array_foreach(files, index, item)
     {
-        fprintf(cli->out, "%.*s %.*s: %.*s\n", FIRN_FMT(cli_member_text(item, "type")),
-                FIRN_FMT(cli_member_text(item, "path")), FIRN_FMT(cli_member_text(item, "reason")));
+        fprintf(cli->out, "%.*s %.*s: %.*s\n", CLI_FMT(cli, cli_member_text(item, "type")),
+                CLI_FMT(cli, cli_member_text(item, "path")), CLI_FMT(cli, cli_member_text(item, "reason")));
     }
     return FIRN_OK;
 }
@@ -159,6 +159,8 @@ static firn_status apply(struct firn_op *op, struct cli *cli, struct firn_table 
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
     struct firn_error error = op->error;
+    if (report.expired_snapshots_count + report.removed_refs_count + report.leftover_files_count > 0)
+        cli->done = "the snapshots were expired";
     if (cli_wants_json(cli))
         FIRN_TRY(print_report_json(op, cli, &report));
     else

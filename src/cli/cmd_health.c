@@ -50,10 +50,10 @@ static const char *state_of(const struct firn_health_report *report)
     return report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
 }
 
-static void print_line(const struct cli *cli, const char *label, struct firn_text text)
+static void print_line(struct cli *cli, const char *label, struct firn_text text)
 {
     if (text.len > 0)
-        fprintf(cli->out, "    %-8s%.*s\n", label, FIRN_FMT(text));
+        fprintf(cli->out, "    %-8s%.*s\n", label, CLI_FMT(cli, text));
 }
 
 static struct firn_text cost_text(struct firn_arena *arena, const struct firn_health_cost *cost)
@@ -89,11 +89,11 @@ static struct firn_text gain_text(struct firn_arena *arena, const struct firn_he
         firn_text_format(arena, "%.*s off planning", FIRN_FMT(cli_duration_text(arena, gain->planning_us / 1000))));
 }
 
-static void print_finding(struct firn_op *op, const struct cli *cli, const struct firn_health_finding *finding)
+static void print_finding(struct firn_op *op, struct cli *cli, const struct firn_health_finding *finding)
 {
     bool is_ill = finding->level == FIRN_HEALTH_ILL, is_notice = finding->level == FIRN_HEALTH_NOTICE;
     fprintf(cli->out, "  %s%s%s %s: %.*s\n", color_of(cli, is_ill, is_notice), firn_health_level_name(finding->level),
-            color_end(cli), finding->code, FIRN_FMT(finding->symptom));
+            color_end(cli), finding->code, CLI_FMT(cli, finding->symptom));
     print_line(cli, "cause", finding->cause);
     print_line(cli, "run", finding->command);
     print_line(cli, "spark", finding->call);
@@ -102,26 +102,26 @@ static void print_finding(struct firn_op *op, const struct cli *cli, const struc
     print_line(cli, "gain", gain_text(op->arena, &finding->gain));
 }
 
-static void print_findings(struct firn_op *op, const struct cli *cli, const struct firn_health_report *report)
+static void print_findings(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
 {
     for (size_t i = 0; i < report->finding_count; i++)
         print_finding(op, cli, &report->findings[i]);
 }
 
-static void print_table(struct firn_op *op, const struct cli *cli, const struct firn_health_report *report)
+static void print_table(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
 {
-    fprintf(cli->out, "%.*s: %s%s%s, %d of 100\n", FIRN_FMT(report->table),
+    fprintf(cli->out, "%.*s: %s%s%s, %d of 100\n", CLI_FMT(cli, report->table),
             color_of(cli, report->is_ill, report->is_healthy), state_of(report), color_end(cli), report->score);
     for (size_t i = 0; i < report->fact_count; i++)
-        fprintf(cli->out, "  %-14s%.*s\n", report->facts[i].what, FIRN_FMT(report->facts[i].text));
+        fprintf(cli->out, "  %-14s%.*s\n", report->facts[i].what, CLI_FMT(cli, report->facts[i].text));
     print_findings(op, cli, report);
 }
 
 /* "healthy  100  db.t  12 files of 1.2 GiB"; the kinds of findings follow. */
-static void print_table_line(struct firn_op *op, const struct cli *cli, const struct firn_health_report *report)
+static void print_table_line(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
 {
     fprintf(cli->out, "%s%-8s%s %3d  %.*s  %.*s files of %.*s", color_of(cli, report->is_ill, report->is_healthy),
-            state_of(report), color_end(cli), report->score, FIRN_FMT(report->table),
+            state_of(report), color_end(cli), report->score, CLI_FMT(cli, report->table),
             FIRN_FMT(cli_count_text(op->arena, report->files)),
             FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)report->bytes)));
     for (size_t i = 0; i < report->finding_count; i++)
@@ -165,11 +165,11 @@ static void note_failure(struct firn_op *op, struct examination *run, struct fir
     run->failed_count++;
     if (!run->tables) {
         fprintf(run->cli->out, "%s%-8s%s %3s  %.*s  %s\n", color_of(run->cli, true, false), "broken",
-                color_end(run->cli), "", FIRN_FMT(name), op->error.text);
+                color_end(run->cli), "", CLI_FMT(run->cli, name), op->error.text);
         return;
     }
     json_t *failure = json_object();
-    json_object_set_new(failure, "table", json_stringn(name.data, name.len));
+    json_object_set_new(failure, "table", firn_json_string(name));
     json_object_set_new(failure, "status", json_string(firn_status_name(status)));
     json_object_set_new(failure, "error", json_string(op->error.text));
     json_array_append_new(run->failures, failure);

@@ -26,11 +26,11 @@ static void print_run(struct firn_op *op, struct cli *cli, const json_t *run)
     const json_t *item, *groups = json_object_get(run, "groups");
     size_t index;
     fprintf(cli->out, "run %.*s: %.*s, %.*s; began %.*s ago, last heard of %.*s ago\n",
-            FIRN_FMT(cli_member_text(run, "run")), FIRN_FMT(cli_member_text(run, "procedure")),
-            FIRN_FMT(cli_member_text(run, "state")), FIRN_FMT(ago(op, cli_member_i64(run, "began_ms"))),
+            CLI_FMT(cli, cli_member_text(run, "run")), CLI_FMT(cli, cli_member_text(run, "procedure")),
+            CLI_FMT(cli, cli_member_text(run, "state")), FIRN_FMT(ago(op, cli_member_i64(run, "began_ms"))),
             FIRN_FMT(ago(op, cli_member_i64(run, "last_event_ms"))));
     if (cli_member_text(run, "outcome").len > 0)
-        fprintf(cli->out, "  outcome: %.*s\n", FIRN_FMT(cli_member_text(run, "outcome")));
+        fprintf(cli->out, "  outcome: %.*s\n", CLI_FMT(cli, cli_member_text(run, "outcome")));
     if (json_is_integer(json_object_get(run, "attempt_ms")))
         fprintf(cli->out, "  tried to commit %.*s ago\n", FIRN_FMT(ago(op, cli_member_i64(run, "attempt_ms"))));
     json_array_foreach(groups, index, item)
@@ -48,12 +48,12 @@ static void print_run(struct firn_op *op, struct cli *cli, const json_t *run)
     }
     json_array_foreach(json_object_get(run, "names"), index, item)
     {
-        fprintf(cli->out, "  wrote to %.*s: *%.*s*\n", FIRN_FMT(cli_member_text(item, "folder")),
-                FIRN_FMT(cli_member_text(item, "uuid")));
+        fprintf(cli->out, "  wrote to %.*s: *%.*s*\n", CLI_FMT(cli, cli_member_text(item, "folder")),
+                CLI_FMT(cli, cli_member_text(item, "uuid")));
     }
     if (cli_member_text(run, "problem").len > 0)
-        fprintf(cli->out, "  %.*s\n", FIRN_FMT(cli_member_text(run, "problem")));
-    fprintf(cli->out, "  next run: %.*s\n", FIRN_FMT(cli_member_text(run, "next")));
+        fprintf(cli->out, "  %.*s\n", CLI_FMT(cli, cli_member_text(run, "problem")));
+    fprintf(cli->out, "  next run: %.*s\n", CLI_FMT(cli, cli_member_text(run, "next")));
 }
 
 static firn_status show(struct firn_op *op, struct cli *cli, const struct firn_table *table)
@@ -98,6 +98,8 @@ static firn_status clear(struct firn_op *op, struct cli *cli, struct firn_table 
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return status;
     struct firn_error error = op->error;
+    if (report.cleared_runs_count > 0)
+        cli->done = "runs were cleared up after";
     FIRN_TRY(print_cleared(op, cli, &report));
     op->error = error;
     return status;

@@ -172,8 +172,8 @@ static void print_report(struct firn_op *op, struct cli *cli, const json_t *repo
     const json_t *steps = json_object_get(report, "steps"), *step;
     struct firn_text cells[FIRN_STEP_COUNT * 3], error = cli_member_text(report, "error");
     size_t index;
-    fprintf(cli->out, "%.*s: %.*s\n", FIRN_FMT(cli_member_text(report, "table")),
-            FIRN_FMT(error.len ? error : cli_member_text(report, "status")));
+    fprintf(cli->out, "%.*s: %.*s\n", CLI_FMT(cli, cli_member_text(report, "table")),
+            CLI_FMT(cli, error.len ? error : cli_member_text(report, "status")));
     if (json_array_size(steps) == 0)
         return;
     json_array_foreach(steps, index, step)
@@ -190,20 +190,20 @@ static void print_plan(struct firn_op *op, struct cli *cli, const json_t *plan)
 {
     const json_t *step, *lease = json_object_get(plan, "lease");
     size_t index;
-    fprintf(cli->out, "%.*s\n", FIRN_FMT(cli_member_text(plan, "table")));
+    fprintf(cli->out, "%.*s\n", CLI_FMT(cli, cli_member_text(plan, "table")));
     if (json_is_object(lease))
-        fprintf(cli->out, "held by %.*s since %.*s\n", FIRN_FMT(cli_member_text(lease, "holder")),
+        fprintf(cli->out, "held by %.*s since %.*s\n", CLI_FMT(cli, cli_member_text(lease, "holder")),
                 FIRN_FMT(time_text(op->arena, json_object_get(lease, "since_ms"))));
     json_array_foreach(json_object_get(plan, "steps"), index, step)
     {
         const json_t *next = json_object_get(step, "next_ms"), *work = json_object_get(step, "plan");
         bool is_due = json_is_true(json_object_get(step, "is_due"));
-        fprintf(cli->out, "\n%.*s: %s: %.*s\n", FIRN_FMT(cli_member_text(step, "step")), is_due ? "due" : "not due",
-                FIRN_FMT(cli_member_text(step, "why")));
+        fprintf(cli->out, "\n%.*s: %s: %.*s\n", CLI_FMT(cli, cli_member_text(step, "step")), is_due ? "due" : "not due",
+                CLI_FMT(cli, cli_member_text(step, "why")));
         if (json_is_integer(next))
             fprintf(cli->out, "  next at %.*s\n", FIRN_FMT(time_text(op->arena, next)));
         if (is_due)
-            fprintf(cli->out, "  %.*s\n", FIRN_FMT(cli_member_text(step, "work")));
+            fprintf(cli->out, "  %.*s\n", CLI_FMT(cli, cli_member_text(step, "work")));
         if (json_array_size(json_object_get(work, "groups")) > 0 && json_object_get(work, "granularity") == NULL)
             cli_print_groups(op, cli, json_object_get(work, "groups"), &cli_rewrite_groups);
     }
@@ -235,7 +235,7 @@ static struct firn_progress *begin_step(struct firn_op *op, void *context, enum 
     struct cli *cli = context;
     const char *name = firn_maintain_step_name(step);
     if (!cli->globals.quiet)
-        fprintf(cli->err, "firn: %s: %.*s\n", name, FIRN_FMT(why));
+        fprintf(cli->err, "firn: %s: %.*s\n", name, CLI_FMT(cli, why));
     return cli_progress(op, cli, name);
 }
 
@@ -368,7 +368,7 @@ static firn_status print_all(struct firn_op *op, const struct maintaining *all)
     json_array_foreach(all->reports, index, item)
     {
         if (all->args->print_policy && json_is_array(json_object_get(item, "policy"))) {
-            fprintf(all->cli->out, "%.*s\n", FIRN_FMT(cli_member_text(item, "table")));
+            fprintf(all->cli->out, "%.*s\n", CLI_FMT(all->cli, cli_member_text(item, "table")));
             print_policy(all->cli, op, json_object_get(item, "policy"));
         }
     }
@@ -398,6 +398,8 @@ static firn_status carry_out(struct firn_op *op, struct maintaining *all)
         return firn_hint(op, firn_fail(op, FIRN_USAGE, "maintain: no table was given"), "name tables, or say --all");
     firn_status status = visit_tables(op, all);
     struct firn_error error = op->error;
+    if (!args->dry_run && !args->print_policy)
+        all->cli->done = "what was due has been done";
     FIRN_TRY(print_all(op, all));
     op->error = error;
     return status == FIRN_OK ? outcome(op, all) : status;

@@ -116,7 +116,7 @@ static json_t *cell_json(const struct cell *cell)
 {
     if (cell->is_number)
         return json_integer(cell->number);
-    return cell->text.data ? json_stringn(cell->text.data, cell->text.len) : json_null();
+    return cell->text.data ? firn_json_string(cell->text) : json_null();
 }
 
 static struct firn_text cell_text(struct firn_arena *arena, const struct cell *cell)
@@ -154,8 +154,12 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, json_t *json)
     return status;
 }
 
+/* Of a command that changes the table. */
 static firn_status print_row(struct firn_op *op, struct cli *cli, const struct cell *cells, size_t columns)
 {
+    const struct ref_args *args = cli->args;
+    if (!args->dry_run)
+        cli->done = "what was asked for was done";
     if (cli_wants_json(cli))
         return print_json(op, cli, row_json(cells, columns));
     print_rows(op, cli, cells, columns, 1);

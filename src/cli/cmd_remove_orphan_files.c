@@ -68,8 +68,16 @@ static firn_status print_row(struct firn_op *op, void *context, const struct fir
     (void)op;
     struct printing *printing = context;
     if (printing->rows++ < printing->rows_max)
-        fprintf(printing->cli->out, "%.*s\n", FIRN_FMT(file->location));
+        fprintf(printing->cli->out, "%.*s\n", CLI_FMT(printing->cli, file->location));
     return FIRN_OK;
+}
+
+/* On one line. Takes `json` over. */
+static firn_status print_member(struct firn_op *op, struct cli *cli, json_t *json)
+{
+    int failed = json_dumpf(json, cli->out, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(json);
+    return failed ? cli_output_failed(op, cli) : FIRN_OK;
 }
 
 static firn_status print_json_row(struct firn_op *op, void *context, const struct firn_orphan_file *file)
@@ -78,14 +86,12 @@ static firn_status print_json_row(struct firn_op *op, void *context, const struc
     if (printing->rows >= printing->rows_max)
         return FIRN_OK;
     json_t *row = json_object();
-    json_object_set_new(row, "orphan_file_location", json_stringn(file->location.data, file->location.len));
+    json_object_set_new(row, "orphan_file_location", firn_json_string(file->location));
     json_object_set_new(row, "bytes", file->bytes < 0 ? json_null() : json_integer(file->bytes));
     json_object_set_new(row, "last_modified_ms", json_integer(file->modified_ms));
     fputs(printing->rows++ ? "," : "", printing->cli->out);
     fputs(printing->cli->json_lines ? "" : "\n    ", printing->cli->out);
-    int failed = json_dumpf(row, printing->cli->out, JSON_COMPACT);
-    json_decref(row);
-    return failed ? cli_flush(op, printing->cli) : FIRN_OK;
+    return print_member(op, printing->cli, row);
 }
 
 static json_t *report_json(const struct firn_orphan_report *report)
@@ -106,6 +112,7 @@ static json_t *report_json(const struct firn_orphan_report *report)
         { "hidden_files_count", report->hidden_count },
         { "new_files_count", report->new_count },
         { "unknown_time_files_count", report->unknown_time_count },
+        { "unnamable_files_count", report->unnamable_count },
         { "other_table_files_count", report->other_table_count },
         { "live_run_files_count", report->live_run_count },
         { "unconfirmed_files_count", report->unconfirmed_count },
@@ -116,7 +123,7 @@ static json_t *report_json(const struct firn_orphan_report *report)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         json_object_set_new(json, members[i].key, json_integer(members[i].value));
     for (uint32_t i = 0; i < report->failure_count; i++)
-        json_array_append_new(failures, json_stringn(report->failures[i].data, report->failures[i].len));
+        json_array_append_new(failures, firn_json_string(report->failures[i]));
     json_object_set_new(json, "failures", failures);
     return json;
 }
@@ -127,14 +134,14 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, struct firn_o
     struct printing printing = { .cli = cli, .rows_max = rows_max };
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
     const char *gap = cli->json_lines ? "" : "\n  ";
-    fprintf(cli->out, "{%s\"table_uuid\": \"%.*s\",%s\"orphan_files\": [", gap, FIRN_FMT(report->table_uuid), gap);
+    fprintf(cli->out, "{%s\"table_uuid\": ", gap);
+    FIRN_TRY(print_member(op, cli, firn_json_string(report->table_uuid)));
+    fprintf(cli->out, ",%s\"orphan_files\": [", gap);
     FIRN_TRY(firn_orphan_plan_visit(op, plan, print_json_row, &printing));
     fprintf(cli->out, "%s],%s\"report\": ", printing.rows ? gap : "", gap);
-    json_t *json = report_json(report);
-    int failed = json_dumpf(json, cli->out, JSON_COMPACT);
-    json_decref(json);
+    FIRN_TRY(print_member(op, cli, report_json(report)));
     fputs(cli->json_lines ? "}\n" : "\n}\n", cli->out);
-    return failed ? cli_flush(op, cli) : FIRN_OK;
+    return FIRN_OK;
 }
 
 static struct firn_text count_and_bytes(struct firn_op *op, int64_t count, int64_t bytes)
@@ -153,6 +160,7 @@ static void print_summary(struct firn_op *op, struct cli *cli, const struct firn
         { report->hidden_count, "hidden" },
         { report->new_count, "too new" },
         { report->unknown_time_count, "without a usable time, taken for new" },
+        { report->unnamable_count, "left alone as their names are not UTF-8" },
         { report->other_table_count, "of other tables" },
         { report->live_run_count, "of runs that have not ended" },
         { report->unconfirmed_count, "unreferenced but not confirmed" },
@@ -174,7 +182,7 @@ static void print_outcome(struct firn_op *op, struct cli *cli, const struct orph
         return;
     if (args->mark)
         fprintf(cli->out, "%.*s newly marked in %.*s, %.*s marked before; nothing deleted\n",
-                FIRN_FMT(cli_count_text(op->arena, report->marked_count)), FIRN_FMT(marks),
+                FIRN_FMT(cli_count_text(op->arena, report->marked_count)), CLI_FMT(cli, marks),
                 FIRN_FMT(cli_count_text(op->arena, report->marked_already_count)));
     else
         fprintf(cli->out, "%.*s deleted, %.*s failed, in %.*s\n",
@@ -182,7 +190,7 @@ static void print_outcome(struct firn_op *op, struct cli *cli, const struct orph
                 FIRN_FMT(cli_count_text(op->arena, report->failed_count)),
                 FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)));
     for (uint32_t i = 0; i < report->failure_count; i++)
-        fprintf(cli->err, "firn: warning: %.*s\n", FIRN_FMT(report->failures[i]));
+        fprintf(cli->err, "firn: warning: %.*s\n", CLI_FMT(cli, report->failures[i]));
 }
 
 static firn_status print_result(struct firn_op *op, struct cli *cli, const struct orphan_args *args,
@@ -242,6 +250,9 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
     struct firn_error kept = op->error;
+    const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
+    if (report->deleted_count + report->marked_count > 0)
+        cli->done = args->mark ? "the files were marked" : "files were deleted";
     FIRN_TRY(print_result(op, cli, args, plan, firn_marks_file(op, &table)));
     op->error = kept;
     return status;

@@ -50,7 +50,7 @@ static void print_delete(struct firn_op *op, struct cli *cli, const json_t *del)
     int64_t rows = cli_member_i64(del, "rows_max");
     bool is_exact = json_is_true(json_object_get(del, "is_exact"));
     fprintf(cli->out, "  %.*s %.*s, sequence number %" PRId64 ", %.*s, for %.*s data files: %.*s rows\n",
-            FIRN_FMT(cli_member_text(del, "kind")), FIRN_FMT(cli_member_text(del, "path")),
+            CLI_FMT(cli, cli_member_text(del, "kind")), CLI_FMT(cli, cli_member_text(del, "path")),
             cli_member_i64(del, "sequence_number"),
             FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(del, "bytes"))),
             FIRN_FMT(cli_count_text(op->arena, cli_member_i64(del, "data_files"))),

@@ -52,8 +52,7 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, const struct 
         json_t *row = json_object();
         cells_of(&report->changes[i], cells);
         for (size_t c = 0; c < COLUMN_COUNT; c++)
-            json_object_set_new(row, columns[c],
-                                cells[c].data ? json_stringn(cells[c].data, cells[c].len) : json_null());
+            json_object_set_new(row, columns[c], cells[c].data ? firn_json_string(cells[c]) : json_null());
         json_array_append_new(rows, row);
     }
     firn_status status = cli_print_json(op, cli, json);
@@ -87,6 +86,8 @@ static firn_status change(struct firn_op *op, struct cli *cli, struct firn_text 
     FIRN_TRY(cli_open_table(op, cli, table_name, &table));
     FIRN_TRY(
         firn_context(op, firn_table_properties_change(op, &table, args, &report), "table %.*s", FIRN_FMT(table.name)));
+    if (!args->dry_run)
+        cli->done = "what was asked for was done";
     return print_report(op, cli, &report);
 }
 

@@ -52,6 +52,8 @@ static firn_status run_apart(struct firn_op *op, struct cli *cli, struct run *ru
     firn_status status = run_next(&own, &inner, run);
     if (status != FIRN_OK)
         op->error = own.error;
+    if (inner.done)
+        cli->done = "what the statements say has been done";
     firn_arena_done(&arena);
     firn_arena_done(&inner.arena);
     return status;

@@ -22,15 +22,21 @@ static firn_status print_location(struct firn_op *op, void *context, const struc
 {
     (void)op;
     struct cli *cli = context;
-    fprintf(cli->out, "%.*s\n", FIRN_FMT(file->location));
+    fprintf(cli->out, "%.*s\n", CLI_FMT(cli, file->location));
     return FIRN_OK;
 }
 
 static firn_status collect_location(struct firn_op *op, void *context, const struct firn_orphan_file *file)
 {
     (void)op;
-    json_array_append_new(context, json_stringn(file->location.data, file->location.len));
+    json_array_append_new(context, firn_json_string(file->location));
     return FIRN_OK;
+}
+
+static void note_done(struct cli *cli, const struct undelete_args *args, const struct firn_undelete_report *report)
+{
+    if (!args->dry_run && report->dropped_count > 0)
+        cli->done = "the marks were dropped";
 }
 
 static firn_status print_json(struct firn_op *op, struct cli *cli, const struct undelete_args *args,
@@ -42,6 +48,7 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, const struct 
     firn_status status = firn_undelete(op, table, args->paths.items, args->paths.count, args->dry_run, collect_location,
                                        locations, &report);
     if (status == FIRN_OK) {
+        note_done(cli, args, &report);
         json_object_set_new(json, "dropped_marks_count", json_integer(report.dropped_count));
         json_object_set_new(json, "kept_marks_count", json_integer(report.kept_count));
         status = cli_print_json(op, cli, json);
@@ -56,9 +63,14 @@ static firn_status print_text(struct firn_op *op, struct cli *cli, const struct 
     struct firn_undelete_report report;
     FIRN_TRY(
         firn_undelete(op, table, args->paths.items, args->paths.count, args->dry_run, print_location, cli, &report));
+    if (report.dropped_count + report.kept_count == 0) {
+        fputs("no file of the table is marked\n", cli->out);
+        return FIRN_OK;
+    }
+    note_done(cli, args, &report);
     fprintf(cli->out, "%s%.*s marks dropped, %.*s left in %.*s\n", args->dry_run ? "would be: " : "",
             FIRN_FMT(cli_count_text(op->arena, report.dropped_count)),
-            FIRN_FMT(cli_count_text(op->arena, report.kept_count)), FIRN_FMT(firn_marks_file(op, table)));
+            FIRN_FMT(cli_count_text(op->arena, report.kept_count)), CLI_FMT(cli, firn_marks_file(op, table)));
     return FIRN_OK;
 }
 

@@ -57,10 +57,10 @@ static void print_findings(struct cli *cli, const struct firn_verify_report *rep
         const struct firn_finding *finding = &report->findings[i];
         fprintf(cli->out, "%s %s: ", firn_severity_name(finding->severity), finding->code);
         if (finding->location.len)
-            fprintf(cli->out, "%.*s: ", FIRN_FMT(finding->location));
-        fprintf(cli->out, "%.*s\n", FIRN_FMT(finding->text));
+            fprintf(cli->out, "%.*s: ", CLI_FMT(cli, finding->location));
+        fprintf(cli->out, "%.*s\n", CLI_FMT(cli, finding->text));
         if (finding->hint.len)
-            fprintf(cli->out, "    hint: %.*s\n", FIRN_FMT(finding->hint));
+            fprintf(cli->out, "    hint: %.*s\n", CLI_FMT(cli, finding->hint));
     }
     uint64_t all = report->error_count + report->warning_count + report->notice_count;
     if (all > report->finding_count)
@@ -75,10 +75,10 @@ static void print_unreadable(struct cli *cli, const struct firn_verify_report *r
         if (snapshot->is_readable)
             continue;
         told++;
-        fprintf(cli->out, "snapshot %.*s", FIRN_FMT(snapshot->id));
+        fprintf(cli->out, "snapshot %.*s", CLI_FMT(cli, snapshot->id));
         if (snapshot->refs.len)
-            fprintf(cli->out, " (%.*s)", FIRN_FMT(snapshot->refs));
-        fprintf(cli->out, " cannot be read: %.*s\n", FIRN_FMT(snapshot->why));
+            fprintf(cli->out, " (%.*s)", CLI_FMT(cli, snapshot->refs));
+        fprintf(cli->out, " cannot be read: %.*s\n", CLI_FMT(cli, snapshot->why));
     }
     size_t unreadable = report->snapshot_count - report->readable_count;
     if (unreadable > told)
@@ -109,8 +109,8 @@ static void print_repairs(struct cli *cli, const struct firn_repairs *repairs)
     for (size_t i = 0; i < repairs->count; i++) {
         const struct firn_repair *repair = &repairs->items[i];
         const char *outcome = repair->done ? "repaired" : repair->failure.len ? "not repaired" : "would repair";
-        fprintf(cli->out, "%s %s: %.*s%s%.*s\n", outcome, repair->code, FIRN_FMT(repair->text),
-                repair->failure.len ? ": " : "", FIRN_FMT(repair->failure));
+        fprintf(cli->out, "%s %s: %.*s%s%.*s\n", outcome, repair->code, CLI_FMT(cli, repair->text),
+                repair->failure.len ? ": " : "", CLI_FMT(cli, repair->failure));
     }
     if (repairs->count == 0)
         fputs("nothing that metadata alone can mend\n", cli->out);
@@ -168,7 +168,11 @@ static firn_status check_and_repair(struct firn_op *op, struct cli *cli, const s
     if (!args->repair)
         return FIRN_OK;
     out->repairs = repairs;
-    return firn_verify_repair(op, pool, table, &out->report, args->dry_run, repairs);
+    FIRN_TRY(firn_verify_repair(op, pool, table, &out->report, args->dry_run, repairs));
+    for (size_t i = 0; i < repairs->count; i++)
+        if (repairs->items[i].done)
+            cli->done = "repairs were made";
+    return FIRN_OK;
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)

@@ -29,9 +29,8 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, const struct 
 {
     json_t *json = json_object();
     json_object_set_new(json, "sort_order_id", report->order_id < 0 ? json_null() : json_integer(report->order_id));
-    json_object_set_new(json, "sort_order", json_stringn(report->order.data, report->order.len));
-    json_object_set_new(json, "distribution_mode",
-                        report->mode.len ? json_stringn(report->mode.data, report->mode.len) : json_null());
+    json_object_set_new(json, "sort_order", firn_json_string(report->order));
+    json_object_set_new(json, "distribution_mode", report->mode.len ? firn_json_string(report->mode) : json_null());
     json_object_set_new(json, "changed", json_boolean(report->is_changed));
     firn_status status = cli_print_json(op, cli, json);
     json_decref(json);
@@ -69,6 +68,8 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     };
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     FIRN_TRY(firn_context(op, firn_write_order_set(op, &table, &given, &report), "table %.*s", FIRN_FMT(table.name)));
+    if (!args->dry_run)
+        cli->done = "what was asked for was done";
     return print_report(op, cli, &report);
 }
 

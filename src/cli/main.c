@@ -64,7 +64,8 @@ int main(int argc, char **argv)
     struct sigaction action = { .sa_handler = request_stop };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* writes fail instead, and are told as any other failure */
+    signal(SIGXFSZ, SIG_IGN);
 
     firn_status status = run(&op, &cli, argc, argv);
     if (status != FIRN_OK)

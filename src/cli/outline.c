@@ -13,7 +13,8 @@ static bool is_flat(const json_t *json)
 static void print_scalar(struct cli *cli, const json_t *json)
 {
     if (json_is_string(json))
-        fwrite(json_string_value(json), 1, json_string_length(json), cli->out);
+        fprintf(cli->out, "%.*s",
+                CLI_FMT(cli, ((struct firn_text){ json_string_value(json), json_string_length(json) })));
     else if (json_is_null(json))
         fputc('-', cli->out);
     else
@@ -33,13 +34,13 @@ static bool fits_line(const json_t *json, char *text, size_t size)
 static void print_member(struct cli *cli, const char *name, const json_t *json, int depth)
 {
     char line[LINE_MAX_BYTES];
-    fprintf(cli->out, "%*s%s:", depth * INDENT, "", name);
+    fprintf(cli->out, "%*s%.*s:", depth * INDENT, "", CLI_FMT(cli, firn_text_of(name)));
     if (is_flat(json)) {
         fputc(' ', cli->out);
         print_scalar(cli, json);
         fputc('\n', cli->out);
     } else if (fits_line(json, line, sizeof line)) {
-        fprintf(cli->out, " %s\n", line);
+        fprintf(cli->out, " %.*s\n", CLI_FMT(cli, firn_text_of(line)));
     } else {
         fputc('\n', cli->out);
         print_value(cli, json, depth + 1);
@@ -54,7 +55,7 @@ static void print_item(struct cli *cli, size_t index, const json_t *json, int de
         print_scalar(cli, json);
         fputc('\n', cli->out);
     } else if (fits_line(json, line, sizeof line)) {
-        fprintf(cli->out, "%*s%s\n", depth * INDENT, "", line);
+        fprintf(cli->out, "%*s%.*s\n", depth * INDENT, "", CLI_FMT(cli, firn_text_of(line)));
     } else {
         snprintf(name, sizeof name, "%zu", index);
         print_member(cli, name, json, depth);

@@ -70,9 +70,9 @@ void cli_print_planned_files(struct firn_op *op, struct cli *cli, const json_t *
     size_t index;
     json_array_foreach(files, index, file)
     {
-        fprintf(cli->out, "%s %.*s (%.*s): %.*s\n", mark, FIRN_FMT(cli_member_text(file, "path")),
+        fprintf(cli->out, "%s %.*s (%.*s): %.*s\n", mark, CLI_FMT(cli, cli_member_text(file, "path")),
                 FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(file, "bytes"))),
-                FIRN_FMT(cli_member_text(file, "reason")));
+                CLI_FMT(cli, cli_member_text(file, "reason")));
     }
 }
 
@@ -85,7 +85,7 @@ static firn_status print_row_json(struct firn_op *op, struct cli *cli, const str
         json_object_update_new(json, row->more_json(row->report));
     json_object_set_new(json, "snapshot_id", row->snapshot_id < 0 ? json_null() : json_integer(row->snapshot_id));
     for (uint32_t i = 0; i < row->warning_count; i++)
-        json_array_append_new(warnings, json_stringn(row->warnings[i].data, row->warnings[i].len));
+        json_array_append_new(warnings, firn_json_string(row->warnings[i]));
     json_object_set_new(json, "warnings", warnings);
     firn_status status = cli_print_json(op, cli, json);
     json_decref(json);
@@ -110,16 +110,14 @@ static firn_status print_row(struct firn_op *op, struct cli *cli, const struct c
     print_row_table(op, cli, row);
     row->print_remarks(op, cli, row->report);
     for (uint32_t i = 0; i < row->warning_count; i++)
-        fprintf(cli->err, "firn: warning: %.*s\n", FIRN_FMT(row->warnings[i]));
+        fprintf(cli->err, "firn: warning: %.*s\n", CLI_FMT(cli, row->warnings[i]));
     return FIRN_OK;
 }
 
 firn_status cli_print_row(struct firn_op *op, struct cli *cli, const struct cli_row *row)
 {
-    firn_status status = print_row(op, cli, row);
-    if (status == FIRN_OK)
-        status = cli_flush(op, cli);
-    if (status != FIRN_OK && row->snapshot_id >= 0)
-        return firn_hint(op, status, "the table was changed all the same: snapshot %" PRId64, row->snapshot_id);
-    return status;
+    if (row->snapshot_id >= 0)
+        cli->done = firn_text_format(&cli->arena, "the table was changed to snapshot %" PRId64, row->snapshot_id).data;
+    FIRN_TRY(print_row(op, cli, row));
+    return cli_flush(op, cli);
 }

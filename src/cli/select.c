@@ -64,12 +64,6 @@ static firn_status print_pages(struct firn_op *op, struct cli *cli, struct firn_
 /* For programs -------------------------------------------------------------------------------------------------------
  */
 
-static json_t *text_json(struct firn_text text)
-{
-    json_t *json = json_stringn(text.data, text.len);
-    return json ? json : json_string("?"); /* bytes that are no UTF-8 */
-}
-
 /* JSON has no infinity. */
 static json_t *real_json(double value)
 {
@@ -92,7 +86,7 @@ static json_t *value_json(const struct firn_select_column *column, struct firn_s
     default:
         if (firn_select_column_nests(column))
             nested = json_loadb(value.text.data, value.text.len, JSON_DECODE_ANY, NULL);
-        return nested ? nested : text_json(value.text);
+        return nested ? nested : firn_json_string(value.text);
     }
 }
 
@@ -114,8 +108,8 @@ static firn_status write_columns(struct firn_op *op, struct cli *cli, const stru
     for (size_t c = 0; c < firn_select_column_count(select); c++) {
         const struct firn_select_column *column = &firn_select_columns(select)[c];
         json_t *json = json_object();
-        json_object_set_new(json, "name", text_json(column->name));
-        json_object_set_new(json, "type", column->type.len ? text_json(column->type) : json_null());
+        json_object_set_new(json, "name", firn_json_string(column->name));
+        json_object_set_new(json, "type", column->type.len ? firn_json_string(column->type) : json_null());
         json_array_append_new(columns, json);
     }
     firn_status status = cli_write_json(op, cli, columns, JSON_COMPACT);

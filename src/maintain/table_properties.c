@@ -117,6 +117,8 @@ static firn_status decide_set(struct firn_op *op, struct changing *changing, con
     firn_json_own(op->arena, updates);
     for (size_t i = 0; i < changing->args->set_count; i++) {
         const struct firn_property *property = &changing->args->set[i];
+        if (!firn_text_is_utf8(property->key) || !firn_text_is_utf8(property->value))
+            return firn_fail(op, FIRN_USAGE, "property '%.*s' is not UTF-8", FIRN_FMT(property->key));
         struct firn_text old = value_of(op, metadata, property->key);
         changing->report->changes[i] = (struct firn_property_change){ property->key, old, property->value };
         if (old.data && firn_text_same(old, property->value))
@@ -124,8 +126,7 @@ static firn_status decide_set(struct firn_op *op, struct changing *changing, con
         if (firn_text_same(property->key, FORMAT_VERSION))
             FIRN_TRY(upgrade(op, property, out));
         else
-            json_object_setn_new(updates, property->key.data, property->key.len,
-                                 json_stringn(property->value.data, property->value.len));
+            firn_json_set_at(updates, property->key, firn_json_string(property->value));
     }
     if (json_object_size(updates) > 0)
         json_object_set(firn_change_add(out, "set-properties"), "updates", updates);
@@ -141,7 +142,7 @@ static void decide_unset(struct firn_op *op, struct changing *changing, const st
         struct firn_text key = args->unset[i], old = value_of(op, metadata, key);
         changing->report->changes[args->set_count + i] = (struct firn_property_change){ .key = key, .previous = old };
         if (old.data)
-            json_array_append_new(removals, json_stringn(key.data, key.len));
+            json_array_append_new(removals, firn_json_string(key));
     }
     if (json_array_size(removals) > 0)
         json_object_set(firn_change_add(out, "remove-properties"), "removals", removals);

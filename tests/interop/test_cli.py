@@ -1,11 +1,15 @@
 """The command line as people and programs meet it."""
 import json
+import os
 import re
+import resource
+import shlex
+import subprocess
 
 import pytest
 
 from checks import metadata_of
-from firn import OK, USAGE
+from firn import FAILED, NOT_FOUND, OK, USAGE
 from iceberg_files import live_files
 from lake import full_name
 from tables import EVENTS, append_events
@@ -165,3 +169,118 @@ def test_demo(firn, tmp_path):
 
 def test_json_is_one_document(firn, table):
     json.loads(firn("--output", "json", "describe", full_name(table)).out)
+
+
+def start_limited(firn, *arguments, **how):
+    return subprocess.run([*firn.command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100,
+                          env=firn.environment, **how)
+
+
+def test_a_limit_on_the_size_of_files_is_told(firn, lake, table):
+    before = lake.load(table).metadata_location
+    done = start_limited(firn, "rewrite-data-files", full_name(table), stdout=subprocess.PIPE,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)))
+    assert done.returncode == 1 and "File too large" in done.stderr and "ulimit -f" in done.stderr
+    assert lake.load(table).metadata_location == before
+
+
+def test_a_full_standard_output_says_what_was_changed(firn, lake, table):
+    with open("/dev/full", "w") as full:
+        done = start_limited(firn, "rewrite-data-files", full_name(table), stdout=full)
+    snapshot = lake.load(table).current_snapshot().snapshot_id
+    assert done.returncode == 1 and f"the table was changed to snapshot {snapshot} all the same" in done.stderr
+    assert "run the command again" not in done.stderr
+    with open("/dev/full", "w") as full:
+        done = start_limited(firn, "create-tag", full_name(table), "kept", stdout=full)
+    assert done.returncode == 1 and "all the same" in done.stderr and "kept" in lake.load(table).refs()
+    with open("/dev/full", "w") as full:
+        done = start_limited(firn, "drop-tag", full_name(table), "kept", "--dry-run", stdout=full)
+    assert done.returncode == 1 and "all the same" not in done.stderr
+
+
+def test_a_name_that_is_not_utf8_is_left_alone(firn, lake, table):
+    folder = os.fsencode(lake.load(table).location().removeprefix("file://")) + b"/data/"
+    for name in b"bad\xff.parquet", b"good.parquet":
+        with open(folder + name, "wb"):
+            os.utime(folder + name, (1, 1))
+    run = firn("remove-orphan-files", full_name(table), "--dry-run", "--output", "json")
+    assert [os.path.basename(row["orphan_file_location"]) for row in run.json["orphan_files"]] == ["good.parquet"]
+    assert run.json["report"]["unnamable_files_count"] == 1
+    assert "bad\\xff.parquet" in run.err
+    firn("remove-orphan-files", full_name(table))
+    assert os.path.exists(folder + b"bad\xff.parquet") and not os.path.exists(folder + b"good.parquet")
+
+
+def test_names_with_control_characters_are_one_printable_line(firn, lake, table):
+    path = lake.load(table).location().removeprefix("file://") + "/data/a\n\x1b[31mb.parquet"
+    with open(path, "wb"):
+        os.utime(path, (1, 1))
+    run = firn("remove-orphan-files", full_name(table), "--dry-run")
+    assert "/data/a\\x0a\\x1b[31mb.parquet" in run.out and "\x1b" not in run.out
+    rows = firn("remove-orphan-files", full_name(table), "--dry-run", "--output", "json").json["orphan_files"]
+    assert [row["orphan_file_location"].removeprefix("file://") for row in rows] == [path]
+    run = firn("describe", "/no\x1b[2J/such\n/table", status=NOT_FOUND)
+    assert "\x1b" not in run.err and run.err.startswith("firn: error: ") and "/no\\x1b[2J/such\\x0a/table" in run.err
+
+
+def test_a_missing_manifest_is_named_with_its_list(firn, lake, table):
+    snapshot = lake.load(table).current_snapshot()
+    manifests = snapshot.manifests(lake.load(table).io)
+    os.rename(manifests[0].manifest_path.removeprefix("file://"), manifests[0].manifest_path.removeprefix("file://") + ".gone")
+    for arguments in (["rewrite-data-files"], ["remove-orphan-files"]):
+        run = firn(arguments[0], full_name(table), status=NOT_FOUND)
+        assert manifests[0].manifest_path in run.err and "manifest list" in run.err, run
+
+
+@pytest.mark.parametrize("name", ["with space", "it's"])
+def test_demo_in_a_folder_with_an_odd_name(firn, tmp_path, name):
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    run = firn("demo", str(tmp_path / name), "--commits", "3", "--rows", "5")
+    command = next(line for line in run.out.split("\n") if line.startswith("  firn --uri"))
+    assert firn(*shlex.split(command)[1:]).out
+    catalog = SqlCatalog("demo", uri=f"sqlite:///{tmp_path / name / 'catalog.db'}")
+    assert catalog.load_table("db.txn").scan().to_arrow().num_rows > 0
+
+
+def test_the_uri_of_a_database_may_be_percent_encoded(firn, tmp_path):
+    firn("demo", str(tmp_path / "with space"), "--commits", "3", "--rows", "5")
+    encoded = f"sqlite:///{tmp_path}/with%20space/catalog.db"  # as SQLAlchemy 2.1 has it
+    assert firn("--uri", encoded, "--catalog", "demo", "describe", "db.txn").out
+
+
+@pytest.mark.parametrize("name", ["what?", "a#b", "per%20cent", "a\nb"])
+def test_demo_refuses_what_no_uri_can_hold(firn, tmp_path, name):
+    run = firn("demo", str(tmp_path / name), "--commits", "3", status=USAGE)
+    assert "HINT" in run.err and not os.listdir(tmp_path)
+
+
+def test_an_unknown_snapshot_id_is_told(firn, table):
+    assert "no snapshot 12" in firn("expire-snapshots", full_name(table), "--snapshot-ids", "12").err
+
+
+def test_a_folder_in_place_of_a_name_is_suggested(firn, tmp_path):
+    (tmp_path / "lnk").mkdir()
+    (tmp_path / "a.table").mkdir()
+    for name in "lnk", "a.table":
+        done = start_limited(firn, "describe", name, stdout=subprocess.PIPE, cwd=tmp_path)
+        assert done.returncode in (USAGE, NOT_FOUND) and f"./{name}" in done.stderr
+
+
+def test_undelete_without_marks(firn, lake, table):
+    assert "no file of the table is marked" in firn("undelete", full_name(table)).out
+    run = firn("undelete", full_name(table), "/nowhere", status=NOT_FOUND)
+    assert "no file of the table is marked" in run.err and "_firn_marks" not in run.err
+
+
+def test_undelete_without_marks_needs_no_writing(firn, lake, table):
+    folder = lake.load(table).location().removeprefix("file://") + "/metadata"
+    os.chmod(folder, 0o500)
+    try:
+        firn("undelete", full_name(table))
+    finally:
+        os.chmod(folder, 0o700)
+
+
+def test_sort_is_valid_but_unsupported(firn, table):
+    assert "not there yet" in firn("rewrite-data-files", full_name(table), "--strategy", "sort", status=FAILED).err
