@@ -26,7 +26,8 @@ struct firn_table_cost {
     int64_t bytes;
     int64_t rows;
     int64_t manifests;
-    int64_t scan_files;  /* files a scan with the filter must open */
+    int64_t scan_files;  /* data files a scan with the filter must open */
+    int64_t scan_bytes;  /* of these, and of the delete files it opens with each */
     int64_t planning_us; /* time to plan that scan: manifest list and manifests read and pruned; best of three */
 };
 /* `where` is a predicate of Spark's grammar. */

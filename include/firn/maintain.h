@@ -51,9 +51,9 @@ FIRN_CHECKED firn_status firn_maintain_plan(struct firn_op *op, struct firn_pool
 /* Runs what is due. {"table", "status" ("done", "partial", ...), "steps": [{"step", "status" ("done", "nothing to do",
  * "not due", "failed", "skipped"), "why", "error", "hint" (of a failure), "elapsed_ms", "result" (numbers)}], "before",
  * "after", "elapsed_ms"}; before and after are {"data_files", "data_bytes", "delete_files", "delete_bytes",
- * "manifests", "manifest_bytes", "snapshots", "metadata_bytes", "planning_us", "sample_files", "sample_planning_us"},
- * null where it was not or could not be measured: nothing is when nothing is due. Owned by op->arena, and filled for
- * PARTIAL and CANCELLED, too.
+ * "manifests", "manifest_bytes", "snapshots", "metadata_bytes", "planning_us", "sample_files", "sample_bytes",
+ * "sample_planning_us" (with sample.where)}, null where it was not or could not be measured: nothing is when nothing is
+ * due. Owned by op->arena, and filled for PARTIAL and CANCELLED, too.
  *
  * A step that fails keeps no other from running, unless going on could lose what is needed to mend it: then nothing
  * that deletes is run. PARTIAL when a step failed; BUSY when another run has the table, or has taken it over. */

@@ -138,6 +138,7 @@ static void print_measures(struct firn_op *op, struct cli *cli, const json_t *be
         { "metadata_bytes", "metadata.json", BYTES },
         { "planning_us", "planning a scan", MICROSECONDS },
         { "sample_files", "files of the sample", COUNT },
+        { "sample_bytes", "bytes of the sample", BYTES },
         { "sample_planning_us", "planning the sample", MICROSECONDS },
     };
     static const struct cli_column columns[] = { { "", false }, { "before", true }, { "after", true } };
@@ -291,6 +292,18 @@ static void note_outcome(struct firn_op *op, struct maintaining *all, struct fir
     json_array_append_new(all->reports, report);
 }
 
+/* A single table that came to nothing is told of on standard error. */
+static void print_outcome(struct firn_op *op, const struct maintaining *all, const json_t *report)
+{
+    bool has_steps = json_is_array(json_object_get(report, "steps"));
+    if (!has_steps && all->args->tables.count == 1)
+        return;
+    if (all->args->dry_run && has_steps)
+        print_plan(op, all->cli, report);
+    else
+        print_report(op, all->cli, report);
+}
+
 /* Each table in an arena of its own. Fails only when told to stop: other failures are the table's. */
 static firn_status visit_table(struct firn_op *op, void *context, struct firn_text identifier)
 {
@@ -303,8 +316,7 @@ static firn_status visit_table(struct firn_op *op, void *context, struct firn_te
     firn_status status = maintain_table(&inner, all, identifier, &report);
     note_outcome(&inner, all, identifier, status, report);
     if (!cli_wants_json(all->cli) && !all->args->print_policy)
-        (all->args->dry_run && status == FIRN_OK ? print_plan : print_report)(
-            &inner, all->cli, json_array_get(all->reports, json_array_size(all->reports) - 1));
+        print_outcome(&inner, all, json_array_get(all->reports, json_array_size(all->reports) - 1));
     op->error = inner.error;
     firn_arena_done(&arena);
     return status == FIRN_CANCELLED ? status : FIRN_OK;

@@ -5,6 +5,7 @@
 #include "base/math.h"
 #include "base/time.h"
 #include "catalog/snapshot_producer.h"
+#include "maintain/delete_use.h"
 #include "maintain/demo_rows.h"
 #include "rewrite/append.h"
 #include "table/scan.h"
@@ -138,6 +139,26 @@ firn_status firn_demo_create(struct firn_op *op, struct firn_pool *pool, struct 
     return status == FIRN_OK ? firn_table_refresh(op, out) : status;
 }
 
+static int64_t bytes_of(const struct firn_delete_list *list)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        bytes += firn_delete_read_bytes(&list->items[i]->file);
+    return bytes;
+}
+
+/* What a reader opens: every data file with all of its delete files. */
+static void count_scan(const struct firn_scan *scan, struct firn_table_cost *out)
+{
+    out->scan_files = scan->file_count;
+    out->scan_bytes = 0;
+    for (uint32_t i = 0; i < scan->file_count; i++) {
+        const struct firn_scan_file *file = &scan->files[i];
+        out->scan_bytes += file->entry->file.file_bytes + bytes_of(&file->deletes.own) + bytes_of(&file->deletes.wide) +
+                           bytes_of(&file->deletes.equality);
+    }
+}
+
 /* Plans the scan once, in an arena of its own. */
 static firn_status plan_once(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                              const struct firn_predicate *where, struct firn_table_cost *out, int64_t *elapsed_us)
@@ -152,7 +173,7 @@ static firn_status plan_once(struct firn_op *op, struct firn_pool *pool, struct 
         firn_scan_plan(op, pool, table->store, table->metadata, firn_metadata_current(table->metadata), options, &scan);
     *elapsed_us = firn_now_us(op) - started_us;
     if (status == FIRN_OK && where)
-        out->scan_files = scan.file_count;
+        count_scan(&scan, out);
     for (uint32_t i = 0; status == FIRN_OK && !where && i < scan.file_count; i++) {
         out->files++;
         out->bytes += scan.files[i].entry->file.file_bytes;

@@ -13,6 +13,9 @@
 
 enum { RECORD_BYTES_MAX = 16 << 20, TRIES_MAX = 20 };
 
+/* What asks the store for its time: an object that is deleted at once, or by a later run. */
+#define PROBE_PREFIX "now-"
+
 #define CLOCK_GRACE_MS FIRN_MS_PER_HOUR
 #define RECORD_ENDING  ".json"
 
@@ -66,7 +69,8 @@ static firn_status note_highest(struct firn_op *op, void *context, const struct 
 }
 
 struct older {
-    int64_t than;
+    int64_t than;      /* this number */
+    int64_t probed_ms; /* probes before this were left by runs that are gone */
     FIRN_ARRAY(struct firn_text) locations;
 };
 
@@ -74,7 +78,9 @@ static firn_status note_older(struct firn_op *op, void *context, const struct fi
 {
     struct older *older = context;
     int64_t number;
-    if (parse_number(entry->location, &number) && number < older->than)
+    struct firn_text name = firn_text_from(entry->location, (size_t)(firn_text_find_last(entry->location, '/') + 1));
+    bool is_probe = firn_text_starts(name, FIRN_TEXT(PROBE_PREFIX)) && entry->modified_ms < older->probed_ms;
+    if (is_probe || (parse_number(entry->location, &number) && number < older->than))
         FIRN_PUSH(op->arena, &older->locations, firn_text_copy(op->arena, entry->location));
     return FIRN_OK;
 }
@@ -83,7 +89,7 @@ static firn_status note_older(struct firn_op *op, void *context, const struct fi
 static void delete_older(struct firn_op *op, struct firn_store *store, struct firn_text folder, int64_t number)
 {
     struct firn_error kept = op->error;
-    struct older older = { .than = number };
+    struct older older = { .than = number, .probed_ms = firn_now_ms(op) - FIRN_MS_PER_DAY };
     firn_status status = firn_store_list(op, store, folder, false, note_older, &older);
     if (status == FIRN_OK)
         firn_store_discard(op, store, older.locations.items, older.locations.count);
@@ -194,7 +200,7 @@ static firn_status create(struct firn_op *op, const struct firn_lease *lease, in
 /* The store's time now; INT64_MAX: it tells none. */
 static firn_status ask_store_time(struct firn_op *op, struct firn_store *store, struct firn_text folder, int64_t *now)
 {
-    struct firn_text probe = firn_text_format(op->arena, "%.*s/now-%.*s", FIRN_FMT(folder),
+    struct firn_text probe = firn_text_format(op->arena, "%.*s/" PROBE_PREFIX "%.*s", FIRN_FMT(folder),
                                               FIRN_FMT(firn_uuid_text(op->arena, firn_uuid_random(op))));
     struct firn_store_stat info;
     FIRN_TRY(firn_store_put(op, store, probe, true, firn_bytes_of_text(FIRN_TEXT("\n"))));
@@ -445,8 +451,11 @@ void firn_lease_release(struct firn_op *op, struct firn_lease *lease)
     if (!lease)
         return;
     struct firn_op plain = *op;
+    struct firn_env env = *op->env;
     stop_keeper(lease);
     op->watch = lease->outer;
+    env.stop = NULL; /* a run that is told to stop gives its lease back all the same */
+    plain.env = &env;
     plain.watch = NULL;
     plain.deadline_ms = INT64_MAX;
     pthread_mutex_lock(&lease->lock);

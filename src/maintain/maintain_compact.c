@@ -3,6 +3,7 @@
 #include "maintain/maintain.h"
 
 #include "base/math.h"
+#include "firn/measure.h"
 #include "format/json/json.h"
 
 /* What decides whether a group that was left once would be left again. */
@@ -130,9 +131,10 @@ static struct firn_text describe(struct firn_arena *arena, const struct firn_rew
         bytes += plan->groups[i]->bytes;
         outputs += plan->groups[i]->output_count;
     }
-    struct firn_text text =
-        firn_text_format(arena, "%u groups of %" PRId64 " files, %" PRId64 " bytes, become about %" PRId64 " files",
-                         plan->group_count, files, bytes, outputs);
+    struct firn_text text = firn_text_format(arena, "%u groups of %.*s files, %.*s, become about %.*s files",
+                                             plan->group_count, FIRN_FMT(firn_measure_count(arena, files)),
+                                             FIRN_FMT(firn_measure_bytes(arena, (uint64_t)bytes)),
+                                             FIRN_FMT(firn_measure_count(arena, outputs)));
     if (plan->group_count == 0)
         text = firn_text_format(arena, "of %u files, none need be rewritten", plan->file_count);
     const struct {

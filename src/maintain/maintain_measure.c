@@ -39,6 +39,7 @@ static firn_status set_sample(struct firn_op *op, struct firn_pool *pool, struct
         return FIRN_OK;
     FIRN_TRY(firn_context(op, firn_table_measure(op, pool, table, where, &cost), "sample.where"));
     firn_json_set_i64(json, "sample_files", cost.scan_files);
+    firn_json_set_i64(json, "sample_bytes", cost.scan_bytes);
     firn_json_set_i64(json, "sample_planning_us", cost.planning_us);
     return FIRN_OK;
 }

@@ -2,6 +2,7 @@
 #include "maintain/maintain.h"
 
 #include "base/math.h"
+#include "firn/measure.h"
 #include "firn/remove_orphan_files.h"
 #include "format/json/json.h"
 #include "maintain/expire_snapshots.h"
@@ -181,8 +182,10 @@ static firn_status plan_orphan_files(struct firn_op *op, struct firn_step_turn *
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
     turn->plan = plan;
     turn->has_work = report->orphan_count > 0;
-    turn->work = firn_text_format(op->arena, "%" PRId64 " %s of %" PRId64 " bytes among %" PRId64 " files listed",
-                                  report->orphan_count, what, report->orphan_bytes, report->listed_count);
+    turn->work = firn_text_format(op->arena, "%.*s %s, %.*s, among %.*s files listed",
+                                  FIRN_FMT(firn_measure_count(op->arena, report->orphan_count)), what,
+                                  FIRN_FMT(firn_measure_bytes(op->arena, (uint64_t)report->orphan_bytes)),
+                                  FIRN_FMT(firn_measure_count(op->arena, report->listed_count)));
     return FIRN_OK;
 }
 

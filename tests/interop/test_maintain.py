@@ -11,7 +11,7 @@ import pytest
 
 from checks import check_files, check_verified
 from engines import path_of, rows_of_duckdb, rows_of_pyiceberg
-from firn import BUSY, OK, PARTIAL, USAGE
+from firn import BUSY, FAILED, OK, PARTIAL, USAGE
 from iceberg_files import files_below, live_files, read_metadata
 from lake import full_name
 from tables import EVENTS, append_events
@@ -105,6 +105,20 @@ def test_one_run_at_a_time(firn, lake, table):
     assert rows_of_pyiceberg(lake.load(table)) == before
     assert len(leases(lake, table)) == 1
     check_verified(firn, table)
+
+
+def test_told_to_stop(firn, lake, table):
+    """A run that is stopped gives its lease back."""
+    before = rows_of_pyiceberg(lake.load(table))
+    run = firn.start("--quiet", "maintain", full_name(table), "--force")
+    deadline = time.monotonic() + 60
+    while newest_lease(lake, table) is None and time.monotonic() < deadline:
+        time.sleep(0.001)
+    run.terminate()
+    run.communicate(timeout=120)
+    assert run.returncode in (OK, FAILED) and not newest_lease(lake, table)["held"]
+    maintain(firn, table, "--force")
+    assert rows_of_pyiceberg(lake.load(table)) == before
 
 
 @pytest.mark.parametrize("step", STEPS)
