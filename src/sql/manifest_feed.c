@@ -96,6 +96,7 @@ struct firn_manifest_feed {
     const struct firn_metadata_view *view;
     const struct firn_manifest_list *manifests;
     struct firn_manifest_read_options options;
+    bool count_only;
     uint32_t first, count, next; /* of the batch: its first manifest, how many, and the one to give next */
     struct firn_manifest batch[BATCH_MAX];
     struct firn_arena arena; /* of the batch */
@@ -103,12 +104,14 @@ struct firn_manifest_feed {
 
 firn_status firn_manifest_feed_open(struct firn_op *op, const struct firn_metadata_view *view,
                                     const struct firn_manifest_list *manifests,
-                                    struct firn_manifest_read_options options, struct firn_manifest_feed **out)
+                                    struct firn_manifest_read_options options, bool count_only,
+                                    struct firn_manifest_feed **out)
 {
     struct firn_manifest_feed *feed = FIRN_NEW(op->arena, struct firn_manifest_feed);
     feed->view = view;
     feed->manifests = manifests;
     feed->options = options;
+    feed->count_only = count_only;
     firn_arena_init(&feed->arena);
     *out = feed;
     return FIRN_OK;
@@ -123,9 +126,15 @@ void firn_manifest_feed_close(struct firn_manifest_feed *feed)
 static firn_status read_manifest(struct firn_op *op, void *context, size_t index)
 {
     struct firn_manifest_feed *feed = context;
+    const struct firn_table *table = feed->view->table;
+    const struct firn_manifest_file *row = &feed->manifests->manifests[feed->first + index];
+    struct firn_manifest *out = &feed->batch[index];
+    bool is_counted = false;
     FIRN_TRY(firn_op_check(op));
-    return firn_manifest_read(op, feed->view->table->store, feed->view->table->metadata,
-                              &feed->manifests->manifests[feed->first + index], feed->options, &feed->batch[index]);
+    *out = (struct firn_manifest){ .spec_id = row->spec_id };
+    if (feed->count_only)
+        FIRN_TRY(firn_manifest_count_live(op, table->store, row, &is_counted, &out->count));
+    return is_counted ? FIRN_OK : firn_manifest_read(op, table->store, table->metadata, row, feed->options, out);
 }
 
 /* At least one, and no more than a bounded number of bytes. */

@@ -15,10 +15,11 @@ FIRN_CHECKED firn_status firn_manifest_choose(struct firn_op *op, const struct f
                                               struct firn_manifest_choice choice, struct firn_manifest_list *out);
 
 struct firn_manifest_feed;
-/* The list is borrowed until close, and the view. Lives in op->arena. */
+/* The list is borrowed until close, and the view. Lives in op->arena. With `count_only` a manifest has a count of live
+ * entries, and none of them may be looked at. */
 FIRN_CHECKED firn_status firn_manifest_feed_open(struct firn_op *op, const struct firn_metadata_view *view,
                                                  const struct firn_manifest_list *manifests,
-                                                 struct firn_manifest_read_options options,
+                                                 struct firn_manifest_read_options options, bool count_only,
                                                  struct firn_manifest_feed **out);
 /* The next manifest, which lives until the next call; NULL at the end. */
 FIRN_CHECKED firn_status firn_manifest_feed_next(struct firn_op *op, struct firn_manifest_feed *feed,

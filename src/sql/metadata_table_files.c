@@ -170,8 +170,9 @@ static firn_status open_rows(struct firn_op *op, const struct firn_metadata_tabl
     FIRN_TRY(choose_manifests(op, view, rows));
     struct firn_manifest_read_options options = { .skip_metrics = !needs_metrics(rows),
                                                   .skip_deleted = !rows->variant->of_entries };
+    bool count_only = request->wanted_count == 0 && !rows->variant->of_entries;
     *cursor = rows;
-    return firn_manifest_feed_open(op, view, &rows->manifests, options, &rows->feed);
+    return firn_manifest_feed_open(op, view, &rows->manifests, options, count_only, &rows->feed);
 }
 
 static void close_rows(void *cursor)

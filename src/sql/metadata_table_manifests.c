@@ -16,8 +16,7 @@ enum {
     MANIFEST_SNAPSHOT,
     MANIFEST_COUNTS, /* six of them: of data files, then of delete files */
     MANIFEST_SUMMARIES = MANIFEST_COUNTS + 6,
-    MANIFEST_REFERENCE,
-    MANIFEST_KEY
+    MANIFEST_REFERENCE
 };
 
 static const struct firn_metadata_column_fact facts[] = {
@@ -35,7 +34,6 @@ static const struct firn_metadata_column_fact facts[] = {
     { "partition_summaries",
       "array<struct<contains_null:boolean,contains_nan:boolean,lower_bound:string,upper_bound:string>>" },
     { "reference_snapshot_id", "bigint" },
-    { "key_metadata", "binary" },
 };
 
 /* As older releases and other engines call them. */
@@ -252,9 +250,6 @@ static firn_status manifest_cell(struct firn_op *op, void *cursor, const struct 
         return summaries_cell(op, walk, row, out);
     case MANIFEST_REFERENCE:
         firn_cell_i64(out, walk->snapshots[walk->first + walk->list]->id);
-        break;
-    case MANIFEST_KEY:
-        firn_cell_bytes(op->arena, out, row->key_metadata);
         break;
     default:
         count_cell(row, path->steps[0] - MANIFEST_COUNTS, out);

@@ -195,7 +195,7 @@ static firn_status open_rows(struct firn_op *op, const struct firn_metadata_tabl
     firn_buffer_defer(op->arena, &rows->key);
     FIRN_TRY(firn_partition_shape_new(op, rows->metadata, &rows->shape));
     FIRN_TRY(choose(op, view, rows->shape, request, &manifests));
-    FIRN_TRY(firn_manifest_feed_open(op, view, &manifests, options, &feed));
+    FIRN_TRY(firn_manifest_feed_open(op, view, &manifests, options, false, &feed));
     firn_status status = add_all(op, rows, feed);
     firn_manifest_feed_close(feed);
     *cursor = rows;

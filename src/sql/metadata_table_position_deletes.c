@@ -231,7 +231,7 @@ static firn_status open_rows(struct firn_op *op, const struct firn_metadata_tabl
     FIRN_TRY(choose(op, rows));
     firn_arena_init(&rows->arena);
     *cursor = rows;
-    return firn_manifest_feed_open(op, view, &rows->manifests, options, &rows->feed);
+    return firn_manifest_feed_open(op, view, &rows->manifests, options, false, &rows->feed);
 }
 
 static void close_rows(void *cursor)

@@ -206,16 +206,51 @@ static firn_status prepare(struct firn_op *op, struct firn_select *select, const
 /* The result's columns
  * -------------------------------------------------------------------------------------------------- */
 
+/* The token of the printed text that begins at a position; NULL: none does. */
+static const struct firn_select_origin *token_from(const struct firn_select_print *print, size_t printed_at)
+{
+    size_t low = 0, high = print->origin_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (print->origins[middle].printed_at < printed_at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < print->origin_count && print->origins[low].printed_at == printed_at ? &print->origins[low] : NULL;
+}
+
+/* SQLite calls a column after the printed expression: its name is what the statement has there. */
+static struct firn_text name_as_written(const struct firn_select *select, const struct firn_select_print *print,
+                                        struct firn_text name)
+{
+    struct firn_text printed = firn_text_of_bytes(firn_buffer_bytes(print->out));
+    const char *found = name.len ? memmem(printed.data, printed.len, name.data, name.len) : NULL;
+    if (!found)
+        return name;
+    size_t start = (size_t)(found - printed.data), end = start + name.len;
+    const struct firn_select_origin *first = token_from(print, start);
+    const struct firn_select_origin *after = token_from(print, end);
+    if (!after && end < printed.len && printed.data[end] == ' ')
+        after = token_from(print, end + 1);
+    if (!first || (!after && end + 1 < printed.len))
+        return name;
+    struct firn_text text = select->text.text;
+    return firn_text_trim(firn_text_from(after ? firn_text_until(text, after->at) : text, first->at));
+}
+
 /* A column of a table keeps the type and, when it lies in a struct, the name of the field, as in Spark. */
-static void describe_column(struct firn_select *select, size_t index)
+static void describe_column(struct firn_select *select, const struct firn_select_print *print, size_t index)
 {
     const char *name = sqlite3_column_name(select->statement, (int)index);
     const char *declared = sqlite3_column_decltype(select->statement, (int)index);
     struct firn_select_column *out = &select->columns[index];
     uint32_t reference_index, column_index;
     out->name = firn_text_copy(&select->arena, firn_text_of(name ? name : ""));
-    if (!firn_metadata_declared(declared, &reference_index, &column_index))
+    if (!firn_metadata_declared(declared, &reference_index, &column_index)) {
+        out->name = name_as_written(select, print, out->name);
         return;
+    }
     const struct firn_select_reference *reference = &select->text.references.items[reference_index];
     struct firn_metadata_path path = firn_metadata_module_path(reference, column_index);
     const struct firn_metadata_column *column = firn_metadata_column_at(&reference->columns, &path);
@@ -225,14 +260,14 @@ static void describe_column(struct firn_select *select, size_t index)
         out->name = column->name;
 }
 
-static void describe_columns(struct firn_select *select)
+static void describe_columns(struct firn_select *select, const struct firn_select_print *print)
 {
     size_t count = (size_t)sqlite3_column_count(select->statement);
     select->column_count = count;
     select->columns = FIRN_NEW_ARRAY(&select->arena, struct firn_select_column, count);
     select->is_boolean = FIRN_NEW_ARRAY(&select->arena, bool, count);
     for (size_t i = 0; i < count; i++)
-        describe_column(select, i);
+        describe_column(select, print, i);
 }
 
 /* The whole
@@ -257,9 +292,9 @@ static firn_status open_statement(struct firn_op *op, struct firn_select *select
         status = create_tables(op, select);
     if (status == FIRN_OK)
         status = prepare(op, select, &print);
-    firn_buffer_done(&printed);
     if (status == FIRN_OK)
-        describe_columns(select);
+        describe_columns(select, &print);
+    firn_buffer_done(&printed);
     return status;
 }
 

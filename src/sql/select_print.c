@@ -88,10 +88,62 @@ static void begin_token(struct printing *printing)
 
 /* Tables ----------------------------------------------------------------------------------------------------------- */
 
+/* "*" and "t.*"; other stars multiply or count. */
+static bool asks_for_all(const struct firn_tokens *tokens, size_t at)
+{
+    const struct firn_token *before = at ? &tokens->items[at - 1] : NULL;
+    return before && is_sign(&tokens->items[at], '*') &&
+           (is_sign(before, '.') || is_sign(before, ',') || firn_token_is_word(before, "select") ||
+            firn_token_is_word(before, "distinct") || firn_token_is_word(before, "all"));
+}
+
+/* Whether the statement has the name anywhere: more than is needed is fine. */
+static bool is_mentioned(const struct firn_tokens *tokens, struct firn_text name, bool is_hidden)
+{
+    for (size_t i = 0; i < tokens->count; i++)
+        if ((is_name(&tokens->items[i]) && firn_text_same_nocase(tokens->items[i].text, name)) ||
+            (!is_hidden && asks_for_all(tokens, i)))
+            return true;
+    return false;
+}
+
+static void print_item(struct printing *printing, struct firn_text name, bool *follows)
+{
+    put(printing, *follows ? FIRN_TEXT(", ") : FIRN_TEXT(""));
+    put_quoted(printing, name, '"');
+    *follows = true;
+}
+
+/* A table that is joined is read once into a query of its own, which SQLite keeps and makes an index for: else it would
+ * be read from its manifests again for every row of the other. The LIMIT keeps the query apart. */
+static void print_joined(struct printing *printing, const struct firn_select_reference *reference,
+                         struct firn_text name)
+{
+    const struct firn_tokens *tokens = &printing->select->tokens;
+    bool follows = false;
+    put(printing, FIRN_TEXT("(SELECT "));
+    for (uint32_t i = 0; i < reference->columns.count; i++)
+        if (is_mentioned(tokens, reference->columns.items[i].name, false))
+            print_item(printing, reference->columns.items[i].name, &follows);
+    for (uint32_t i = 0; i < reference->kind->alias_count; i++)
+        if (is_mentioned(tokens, firn_text_of(reference->kind->aliases[i].name), true))
+            print_item(printing, firn_text_of(reference->kind->aliases[i].name), &follows);
+    for (size_t i = 0; i < reference->path_count; i++)
+        print_item(printing, firn_select_path_name(printing->op->arena, &reference->columns, &reference->paths[i]),
+                   &follows);
+    put(printing, follows ? FIRN_TEXT(" FROM ") : FIRN_TEXT("1 FROM "));
+    put(printing, name);
+    put(printing, FIRN_TEXT(" LIMIT -1)"));
+}
+
 static void print_reference(struct printing *printing)
 {
     const struct firn_select_reference *reference = &printing->select->references.items[printing->reference];
-    put(printing, firn_text_format(printing->op->arena, "firn_%zu", printing->reference++));
+    struct firn_text name = firn_text_format(printing->op->arena, "firn_%zu", printing->reference++);
+    if (reference->is_joined)
+        print_joined(printing, reference, name);
+    else
+        put(printing, name);
     if (!reference->has_alias) {
         put(printing, FIRN_TEXT(" AS "));
         put_quoted(printing, reference->alias, '"');
@@ -353,15 +405,19 @@ static firn_status print_time(struct printing *printing, bool is_date)
     return FIRN_OK;
 }
 
-/* Strings side by side are one. */
+/* Strings side by side are one. In Spark's LIKE a backslash escapes unless another character is named. */
 static firn_status print_string(struct printing *printing)
 {
     struct firn_text text = FIRN_TEXT("");
+    size_t first = printing->at;
     for (; peek(printing, 0)->kind == FIRN_TOKEN_STRING; printing->at++)
         text = firn_text_join(printing->op->arena, text, peek(printing, 0)->text);
     if (text.len && memchr(text.data, 0, text.len))
-        return fail_at(printing, peek(printing, 0), "a string with a NUL character");
+        return fail_at(printing, &printing->select->tokens.items[first], "a string with a NUL character");
     put_quoted(printing, text, '\'');
+    bool is_pattern = first > 0 && firn_token_is_word(&printing->select->tokens.items[first - 1], "like");
+    if (is_pattern && !firn_token_is_word(peek(printing, 0), "escape"))
+        put(printing, FIRN_TEXT(" ESCAPE '\\'"));
     return FIRN_OK;
 }
 
@@ -496,11 +552,20 @@ static firn_status print_token(struct printing *printing)
     return FIRN_OK;
 }
 
-firn_status firn_select_text_print(struct firn_op *op, struct firn_select_text *select, struct firn_select_print *print)
+static firn_status print_once(struct firn_op *op, struct firn_select_text *select, struct firn_select_print *print)
 {
     struct printing printing = { .op = op, .select = select, .print = print };
+    firn_buffer_clear(print->out);
+    print->origin_count = 0;
     while (peek(&printing, 0)->kind != FIRN_TOKEN_END)
         FIRN_TRY(print_token(&printing));
     FIRN_TRY(printing.status);
     return firn_buffer_append(op, print->out, "", 1);
+}
+
+/* The first time finds the paths that a table's query is to have. */
+firn_status firn_select_text_print(struct firn_op *op, struct firn_select_text *select, struct firn_select_print *print)
+{
+    FIRN_TRY(print_once(op, select, print));
+    return print_once(op, select, print);
 }

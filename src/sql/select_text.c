@@ -55,7 +55,11 @@ struct walk {
     struct firn_op *op;
     struct firn_select_text *select;
     size_t at;
-    bool lists_tables[PARENTHESES_MAX + 1]; /* by depth: within FROM, where a ',' is followed by a table */
+    struct from {
+        bool lists_tables;      /* within FROM, where a ',' is followed by a table */
+        size_t first_reference; /* of the newest FROM */
+        unsigned table_count;
+    } froms[PARENTHESES_MAX + 1]; /* by depth */
     unsigned depth;
 };
 
@@ -127,7 +131,7 @@ static void take_alias(struct walk *walk, struct firn_select_reference *referenc
 /* A name of several parts is a metadata table; one of a single part is a query of WITH, or unknown. */
 static firn_status take_table(struct walk *walk)
 {
-    struct firn_select_reference reference = { .first = walk->at };
+    struct firn_select_reference reference = { .first = walk->at, .depth = walk->depth };
     size_t count = 0;
     while (is_name(token_at(walk, walk->at + 2 * count)) &&
            (count == 0 || firn_token_is_symbol(token_at(walk, walk->at + 2 * count - 1), ".")))
@@ -154,16 +158,39 @@ static firn_status walk_deeper(struct walk *walk, const struct firn_token *token
     if (walk->depth == PARENTHESES_MAX)
         return firn_select_fail(walk->op, FIRN_LIMIT, walk->select, token->at,
                                 "more than %d parentheses within each other", PARENTHESES_MAX);
-    walk->lists_tables[++walk->depth] = false;
+    walk->froms[++walk->depth] = (struct from){ 0 };
+    return FIRN_OK;
+}
+
+/* Tables of one FROM are joined, where they are more than one. */
+static void mark_joined(struct walk *walk, const struct from *from)
+{
+    struct firn_select_references *references = &walk->select->references;
+    for (size_t i = from->first_reference; i < references->count; i++)
+        if (references->items[i].depth == walk->depth && from->table_count > 1)
+            references->items[i].is_joined = true;
+}
+
+static firn_status walk_table(struct walk *walk, struct from *from, bool is_first)
+{
+    if (is_first)
+        *from = (struct from){ .first_reference = walk->select->references.count };
+    from->lists_tables = true;
+    from->table_count++;
+    if (firn_token_is_symbol(token_at(walk, walk->at), "("))
+        walk->select->has_derived = true;
+    FIRN_TRY(take_table(walk));
+    mark_joined(walk, from);
     return FIRN_OK;
 }
 
 static firn_status walk_token(struct walk *walk)
 {
     const struct firn_token *token = token_at(walk, walk->at++);
-    bool *lists_tables = &walk->lists_tables[walk->depth];
-    bool wants_table = firn_token_is_word(token, "from") || firn_token_is_word(token, "join") ||
-                       (*lists_tables && firn_token_is_symbol(token, ","));
+    struct from *from = &walk->froms[walk->depth];
+    bool is_from = firn_token_is_word(token, "from");
+    bool wants_table =
+        is_from || firn_token_is_word(token, "join") || (from->lists_tables && firn_token_is_symbol(token, ","));
     if (firn_token_is_symbol(token, "("))
         return walk_deeper(walk, token);
     if (firn_token_is_symbol(token, ")") && walk->depth > 0)
@@ -171,13 +198,8 @@ static firn_status walk_token(struct walk *walk)
     if (firn_token_is_word(token, "with"))
         walk->select->has_derived = true;
     if (is_among(token, clause_words))
-        *lists_tables = false;
-    if (!wants_table)
-        return FIRN_OK;
-    *lists_tables = true;
-    if (firn_token_is_symbol(token_at(walk, walk->at), "("))
-        walk->select->has_derived = true;
-    return take_table(walk);
+        from->lists_tables = false;
+    return wants_table ? walk_table(walk, from, is_from) : FIRN_OK;
 }
 
 firn_status firn_select_text_parse(struct firn_op *op, struct firn_text text, struct firn_sql_place place,

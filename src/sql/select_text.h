@@ -24,6 +24,8 @@ struct firn_select_reference {
     struct firn_text version; /* a snapshot's id, a ref's name, or a time */
     struct firn_text alias;   /* what columns are qualified with */
     bool has_alias;           /* it is in the text */
+    unsigned depth;           /* of parentheses around it */
+    bool is_joined;           /* there are other tables in its FROM */
 
     /* What the name means: filled in between parsing and printing. */
     const struct firn_metadata_table *kind;

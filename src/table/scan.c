@@ -2,6 +2,7 @@
 #include "table/scan.h"
 
 #include "base/math.h"
+#include "format/avro/container.h"
 
 static firn_status read_manifest_list(struct firn_op *op, struct firn_store *store, struct firn_text path,
                                       struct firn_manifest_list *out)
@@ -84,6 +85,44 @@ firn_status firn_manifest_count(struct firn_op *op, struct firn_store *store, co
         return FIRN_OK;
     FIRN_TRY(firn_manifest_read(op, store, metadata, row, options, &manifest));
     firn_manifest_count_entries(&manifest, row);
+    return FIRN_OK;
+}
+
+/* Entries take bytes, compressed or not: what claims more of them than this is not believed. */
+enum { ENTRIES_PER_BYTE_MAX = 16 };
+
+static firn_status count_blocks(struct firn_op *op, struct firn_bytes bytes, uint64_t *rows)
+{
+    struct firn_arena arena, *results = op->arena;
+    struct firn_avro_reader reader;
+    firn_arena_init(&arena);
+    op->arena = &arena;
+    firn_status status = firn_avro_reader_init(op, bytes, &reader);
+    if (status == FIRN_OK)
+        status = firn_avro_reader_count(op, &reader, rows);
+    op->arena = results;
+    firn_arena_done(&arena);
+    return status;
+}
+
+firn_status firn_manifest_count_live(struct firn_op *op, struct firn_store *store, const struct firn_manifest_file *row,
+                                     bool *known, uint32_t *count)
+{
+    struct firn_buffer bytes = { 0 };
+    uint64_t rows = 0;
+    *known = false;
+    if (!has_counts(row))
+        return FIRN_OK;
+    firn_status status = firn_store_read(op, store, row->path, FIRN_MANIFEST_BYTES_MAX, &bytes);
+    if (status == FIRN_OK)
+        status = count_blocks(op, firn_buffer_bytes(&bytes), &rows);
+    uint64_t most = FIRN_MIN((uint64_t)bytes.len * ENTRIES_PER_BYTE_MAX, (uint64_t)UINT32_MAX);
+    firn_buffer_done(&bytes);
+    FIRN_TRY(firn_context(op, status, "manifest \"%.*s\"", FIRN_FMT(row->path)));
+    uint64_t added = (uint64_t)row->added_files_count, existing = (uint64_t)row->existing_files_count;
+    *known = rows <= most && added <= rows && existing <= rows - added &&
+             (uint64_t)row->deleted_files_count == rows - added - existing;
+    *count = (uint32_t)(added + existing);
     return FIRN_OK;
 }
 

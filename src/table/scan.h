@@ -23,6 +23,10 @@ FIRN_CHECKED firn_status firn_manifest_look(struct firn_op *op, struct firn_stor
                                             struct firn_manifest_read_options options, firn_manifest_visit *visit,
                                             void *context);
 
+/* Tells how many live entries a manifest has without decoding any: where its blocks have as many rows as the list says
+ * in all, the list is believed. False in `*known` where they have not; CORRUPT for what is no manifest. */
+FIRN_CHECKED firn_status firn_manifest_count_live(struct firn_op *op, struct firn_store *store,
+                                                  const struct firn_manifest_file *row, bool *known, uint32_t *count);
 /* Fills the counts that a list has of a manifest, from its entries; all of them must have been read. */
 void firn_manifest_count_entries(const struct firn_manifest *manifest, struct firn_manifest_file *row);
 /* Fills counts that a v1 list left out by reading the manifest; a list of v2 and up cannot be written without them. */

@@ -80,10 +80,22 @@ def check_same(spark, firn, table, kinds=METADATA_TABLES, suffix=""):
         except Exception as problem:  # pylint: disable=broad-except
             print(f"Spark: {table}.{kind}: {str(problem)[:300]}")
     results = select(firn, *[queries[kind] for kind in wanted])
-    for (kind, (columns, rows)), (found_columns, found_rows) in zip(wanted.items(), results):
-        assert found_columns == columns, f"{table}.{kind}"
-        assert in_order(typed(found_columns, found_rows)) == in_order(typed(columns, rows)), f"{table}.{kind}"
+    different = [difference(kind, *both) for kind, both in zip(wanted, zip(wanted.values(), results))]
+    assert not any(different), "\n".join(filter(None, different))
     return len(wanted)
+
+
+def difference(kind, wanted, found):
+    """What differs first, or None."""
+    if wanted[0] != found[0]:
+        return f"{kind}: columns {[pair for pair in zip(wanted[0], found[0]) if pair[0] != pair[1]] or (wanted[0], found[0])}"
+    if len(wanted[1]) != len(found[1]):
+        return f"{kind}: {len(found[1])} rows, and Spark has {len(wanted[1])}"
+    for ours, spark in zip(in_order(typed(*found)), in_order(typed(*wanted))):
+        if ours != spark:
+            cells = [(name, a, b) for (name, _), a, b in zip(wanted[0], json.loads(ours), json.loads(spark)) if a != b]
+            return f"{kind}: (column, ours, Spark's) {cells}"[:3000]
+    return None
 
 
 def typed(columns, rows):
@@ -200,7 +212,6 @@ DIAGNOSIS = [
        JOIN {table}.snapshots s ON e.snapshot_id = s.snapshot_id WHERE s.committed_at > TIMESTAMP '2020-01-01 00:00:00'
        GROUP BY e.status ORDER BY 1""",
     "SELECT content, count(*) AS n, sum(file_size_in_bytes) / count(*) > 0 AS b FROM {table}.all_files GROUP BY content ORDER BY 1",
-    "SELECT path, partition_summaries[0].lower_bound AS low FROM {table}.manifests WHERE added_data_files_count > 0",
 ]
 
 

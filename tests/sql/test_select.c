@@ -59,6 +59,8 @@ static void sparks_spelling_is_understood(void **state)
         { "SELECT DATE '2024-01-02', TIMESTAMP '2024-01-02T03:04:05.50Z'", "2024-01-02|2024-01-02 03:04:05.5" },
         { "SELECT CAST('2024-01-02 03:04:05' AS DATE), cast (12 as string) || '!', CAST('5' AS BIGINT) + 1",
           "2024-01-02|12!|6" },
+        { "SELECT 'a%b' LIKE 'a\\%b', 'axb' LIKE 'a\\%b', 'axb' LIKE 'a_b', 'a_' LIKE 'a!_' ESCAPE '!', 'A' LIKE 'a'",
+          "1|0|1|1|0" },
         { "SELECT 1 <=> NULL, NULL <=> NULL, 5L + 1, 1 == 1", "0|1|6|1" },
         { "SELECT x'0A'; -- a comment; with a semicolon", "X'0a'" },
         { "SELECT count(*) AS `a count` FROM `db`.`t`.`snapshots` WHERE `operation` = \"append\"", "3" },
@@ -229,6 +231,12 @@ static void files_and_entries_are_shown(void **state)
           "3" },
         { "SELECT count(*) FROM db.t.position_deletes WHERE spec_id = 7", "0" },
         { "SELECT x.partition.p FROM (SELECT partition FROM db.t.data_files) x ORDER BY 1", "0; 1; 2" },
+        { "SELECT f.*, p.spec_id = 0 FROM (SELECT record_count FROM db.t.files) f CROSS JOIN db.t.partitions p WHERE "
+          "p.partition.p = 1 AND f.record_count > 20 ORDER BY 1",
+          "30|1; 40|1" },
+        { "SELECT count(*), max(g.readable_metrics.id.lower_bound), count(*) * 2 FROM db.t.data_files f LEFT JOIN "
+          "db.t.delete_files AS g ON f.partition.p = g.partition.p",
+          "3|3|6" },
         { "SELECT s.operation, count(*) FROM db.t.entries e JOIN db.t.snapshots s ON e.snapshot_id = s.snapshot_id "
           "GROUP BY 1 ORDER BY 1",
           "append|3; overwrite|1" },
@@ -261,6 +269,9 @@ static void conditions_leave_manifests_unread(void **state)
         { "SELECT status FROM db.t.entries WHERE data_file.partition.p = 2 AND data_file.content = 0", 1 },
         { "SELECT count(*) FROM db.t.entries WHERE snapshot_id = 1", 0 },
         { "SELECT sum(file_count) FROM db.t.partitions WHERE partition.p = 2", 1 },
+        { "SELECT f.file_path FROM db.t.files f JOIN db.t.entries e ON f.file_path = e.data_file.file_path", 8 },
+        { "SELECT count(*) FROM db.t.data_files f, db.t.data_files g WHERE f.partition.p > g.partition.p", 6 },
+        { "SELECT count(*) FROM db.t.files UNION ALL SELECT count(*) FROM db.t.files WHERE content = 1", 5 },
     };
     struct firn_op *op = test_op(state);
     struct select_world world;
@@ -295,6 +306,25 @@ static void columns_have_sparks_names_and_types(void **state)
     world_end(&world);
 }
 
+static void expressions_are_called_as_written(void **state)
+{
+    static const char *const wanted[] = { "sum( r.snapshot_id )/2", "x", "a b", "7 div 2", "name", "count(*)" };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    struct firn_select *select;
+    begin(op, &world);
+    CHECK_OK(op, world_open(
+                     op, &world,
+                     "SELECT sum( r.snapshot_id )/2, 1/2 AS x, 3 `a b`,\n 7 div 2, r.name, count(*) FROM db.t.refs r;",
+                     &select));
+    for (size_t i = 0; i < FIRN_COUNT_OF(wanted); i++) {
+        struct firn_text name = firn_select_columns(select)[i].name;
+        CHECK(firn_text_is(name, wanted[i]), "'%.*s', wanted '%s'", FIRN_FMT(name), wanted[i]);
+    }
+    firn_select_close(select);
+    world_end(&world);
+}
+
 static void a_stop_ends_a_statement(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -317,7 +347,7 @@ int main(void)
         TEST(faults_are_told_with_their_place),  TEST(nothing_but_reading_is_possible),
         TEST(deep_and_long_texts_are_refused),   TEST(files_and_entries_are_shown),
         TEST(conditions_leave_manifests_unread), TEST(columns_have_sparks_names_and_types),
-        TEST(a_stop_ends_a_statement),
+        TEST(expressions_are_called_as_written), TEST(a_stop_ends_a_statement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,26 +149,49 @@ static firn_status check_row_count(struct firn_op *op, const struct firn_avro_re
     return FIRN_OK;
 }
 
-firn_status firn_avro_reader_next(struct firn_op *op, struct firn_avro_reader *reader, struct firn_buffer *buffer,
-                                  struct firn_avro_block *block)
+/* The next block as it lies in the file; a count of 0 at the end. */
+static firn_status take_block(struct firn_op *op, struct firn_avro_reader *reader, uint64_t *row_count,
+                              struct firn_bytes *raw)
 {
     struct firn_cursor *in = &reader->in;
-    *block = (struct firn_avro_block){ 0 };
-    while (firn_cursor_left(in) > 0 && block->row_count == 0) {
+    for (*row_count = 0; firn_cursor_left(in) > 0 && *row_count == 0;) {
         FIRN_TRY(firn_op_check(op));
-        size_t offset = firn_cursor_offset(in);
         int64_t count = firn_take_zigzag64(in);
-        struct firn_bytes raw = take_prefixed(in);
+        *raw = take_prefixed(in);
         if (count < 0)
             firn_cursor_fail(in, "has a negative row count");
         firn_take_expected(in, reader->sync, "does not end with the sync marker");
         FIRN_TRY(firn_cursor_finish(op, in, "avro block"));
-        if (count == 0)
-            continue;
-        firn_status status = decompress(op, reader, raw, buffer);
-        FIRN_TRY(firn_context(op, status, "avro block at byte %zu", offset));
-        *block = (struct firn_avro_block){ (uint64_t)count, firn_buffer_bytes(buffer) };
-        FIRN_TRY(check_row_count(op, reader, block));
+        *row_count = (uint64_t)count;
     }
+    return FIRN_OK;
+}
+
+firn_status firn_avro_reader_next(struct firn_op *op, struct firn_avro_reader *reader, struct firn_buffer *buffer,
+                                  struct firn_avro_block *block)
+{
+    size_t offset = firn_cursor_offset(&reader->in);
+    struct firn_bytes raw;
+    uint64_t row_count;
+    *block = (struct firn_avro_block){ 0 };
+    FIRN_TRY(take_block(op, reader, &row_count, &raw));
+    if (row_count == 0)
+        return FIRN_OK;
+    firn_status status = decompress(op, reader, raw, buffer);
+    FIRN_TRY(firn_context(op, status, "avro block at byte %zu", offset));
+    *block = (struct firn_avro_block){ row_count, firn_buffer_bytes(buffer) };
+    return check_row_count(op, reader, block);
+}
+
+firn_status firn_avro_reader_count(struct firn_op *op, struct firn_avro_reader *reader, uint64_t *row_count)
+{
+    struct firn_bytes raw;
+    uint64_t count;
+    *row_count = 0;
+    do {
+        FIRN_TRY(take_block(op, reader, &count, &raw));
+        if (__builtin_add_overflow(*row_count, count, row_count))
+            return firn_fail(op, FIRN_CORRUPT, "avro blocks claim more rows than can be counted");
+    } while (count > 0);
     return FIRN_OK;
 }

@@ -45,5 +45,8 @@ struct firn_avro_block {
  * marker, snappy's checksum, and that `row_count` rows can lie in the data at all. */
 FIRN_CHECKED firn_status firn_avro_reader_next(struct firn_op *op, struct firn_avro_reader *reader,
                                                struct firn_buffer *buffer, struct firn_avro_block *block);
+/* Adds up how many rows the blocks that are left say they have. Nothing is decompressed, so the sum is their word. */
+FIRN_CHECKED firn_status firn_avro_reader_count(struct firn_op *op, struct firn_avro_reader *reader,
+                                                uint64_t *row_count);
 
 #endif
