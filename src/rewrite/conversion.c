@@ -201,6 +201,22 @@ static firn_status decimal_to_decimal(struct firn_op *op, const struct firn_conv
     return FIRN_OK;
 }
 
+/* The commonest pair: PyArrow stores short decimals as few bytes, tables have them as integers. */
+static firn_status short_decimal_to_int64(struct firn_op *op, const struct firn_conversion *conversion,
+                                          union firn_values in, size_t count, union firn_values out)
+{
+    uint32_t len = conversion->from->type_length;
+    (void)op;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *at = in.fixed + i * len;
+        uint64_t bits = at[0] & 0x80 ? UINT64_MAX : 0;
+        for (uint32_t j = 0; j < len; j++)
+            bits = bits << 8 | at[j];
+        out.int64[i] = (int64_t)bits;
+    }
+    return FIRN_OK;
+}
+
 /* Which conversion a pair of leaves needs. */
 
 static firn_status refuse(struct firn_op *op, const struct firn_parquet_node *from, const struct firn_type *type)
@@ -238,7 +254,9 @@ static bool find_decimal(const struct firn_parquet_node *from, const struct firn
 {
     if (from->logical.kind != FIRN_LOGICAL_DECIMAL || from->logical.scale != type->scale)
         return false;
-    if (from->type != to->type || from->type_length != to->type_length)
+    if (from->type == FIRN_PARQUET_FIXED && from->type_length <= sizeof(int64_t) && to->type == FIRN_PARQUET_INT64)
+        out->run = short_decimal_to_int64;
+    else if (from->type != to->type || from->type_length != to->type_length)
         out->run = decimal_to_decimal;
     return true;
 }

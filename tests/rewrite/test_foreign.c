@@ -126,6 +126,14 @@ static const struct foreign foreigns[] = {
         .expected = { { "a", "123 -123 ~" } },
     },
     {
+        .name = "decimal of few bytes to a long",
+        .nodes = { LEAF_OF(FIXED, 6, .kind = FIRN_LOGICAL_DECIMAL, .precision = 12, .scale = 2) },
+        .columns = { "0x000000000101 0xffffffffffff 0x7fffffffffff 0x800000000000 0x000000000000" },
+        .schema = TABLE_OF("decimal(12,2)"),
+        .rows = 5,
+        .expected = { { "a", "257 -1 140737488355327 -140737488355328 0" } },
+    },
+    {
         .name = "decimal of another width",
         .schema = TABLE_OF("decimal(20,2)"),
         .nodes = { LEAF_OF(FIXED, 16, .kind = FIRN_LOGICAL_DECIMAL, .precision = 20, .scale = 2) },
