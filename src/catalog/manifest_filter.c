@@ -14,11 +14,6 @@ struct firn_text firn_delete_file_key(struct firn_arena *arena, const struct fir
                             FIRN_FMT(file->path));
 }
 
-bool firn_manifest_has_live(const struct firn_manifest_file *row)
-{
-    return row->added_files_count != 0 || row->existing_files_count != 0; /* FIRN_ABSENT: unknown */
-}
-
 bool firn_entry_leaves(struct firn_op *op, const struct firn_producer *producer, int64_t sequence_number_min,
                        const struct firn_manifest_entry *entry, uint32_t *index)
 {

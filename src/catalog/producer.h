@@ -145,8 +145,6 @@ bool firn_entry_leaves(struct firn_op *op, const struct firn_producer *producer,
                        const struct firn_manifest_entry *entry, uint32_t *index);
 /* The key of a delete file: path, content offset, content size. */
 struct firn_text firn_delete_file_key(struct firn_arena *arena, const struct firn_data_file *file);
-/* Whether a manifest may have live entries. */
-bool firn_manifest_has_live(const struct firn_manifest_file *row);
 
 /* manifest_prune.c: which data manifests need not be opened. */
 FIRN_CHECKED firn_status firn_removed_partitions_collect(struct firn_op *op, struct firn_producer *producer);

@@ -18,15 +18,6 @@ firn_status firn_branch_head(struct firn_op *op, const struct firn_metadata *met
     return FIRN_OK;
 }
 
-firn_status firn_spec_types_new(struct firn_op *op, const struct firn_metadata *metadata, struct firn_type ***out)
-{
-    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
-    *out = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
-    for (uint32_t i = 0; i < metadata->spec_count; i++)
-        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &(*out)[i]));
-    return FIRN_OK;
-}
-
 struct firn_text firn_file_partition_text(struct firn_arena *arena, const struct firn_metadata *metadata,
                                           struct firn_type *const *spec_types, const struct firn_data_file *file)
 {

@@ -11,9 +11,6 @@
  * unknown branch, USAGE for a tag. */
 FIRN_CHECKED firn_status firn_branch_head(struct firn_op *op, const struct firn_metadata *metadata,
                                           struct firn_text branch, const struct firn_snapshot **out);
-/* Result types of the fields of each spec of the metadata, in op->arena. */
-FIRN_CHECKED firn_status firn_spec_types_new(struct firn_op *op, const struct firn_metadata *metadata,
-                                             struct firn_type ***out);
 /* "day=2024-01-01/bucket=3"; empty for an unpartitioned spec, and for one that the metadata does not have. */
 struct firn_text firn_file_partition_text(struct firn_arena *arena, const struct firn_metadata *metadata,
                                           struct firn_type *const *spec_types, const struct firn_data_file *file);

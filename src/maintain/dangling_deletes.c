@@ -33,8 +33,7 @@ static firn_status try_once(struct firn_op *op, struct firn_pool *pool, struct f
     struct firn_scan scan;
     struct firn_snapshot_result result;
     FIRN_TRY(firn_table_refresh(op, table));
-    const struct firn_ref *ref = firn_metadata_ref(table->metadata, branch);
-    const struct firn_snapshot *head = ref ? firn_metadata_snapshot(table->metadata, ref->snapshot_id) : NULL;
+    const struct firn_snapshot *head = firn_metadata_ref_head(table->metadata, branch);
     if (!head)
         return FIRN_OK;
     FIRN_TRY(firn_scan_plan(op, pool, table->store, table->metadata, head, (struct firn_scan_options){ 0 }, &scan));

@@ -2,11 +2,6 @@
 #include "format/json/json.h"
 #include "maintain/health.h"
 
-static void set_text_or_null(json_t *json, const char *key, struct firn_text text)
-{
-    firn_json_set(json, key, text.len > 0 ? firn_json_string(text) : json_null());
-}
-
 static json_t *finding_json(const struct firn_health_finding *finding)
 {
     json_t *json = json_object(), *cost = json_object(), *gain = json_object();
@@ -14,9 +9,9 @@ static json_t *finding_json(const struct firn_health_finding *finding)
     firn_json_set_text(json, "severity", firn_text_of(firn_health_level_name(finding->level)));
     firn_json_set_text(json, "symptom", finding->symptom);
     firn_json_set_text(json, "cause", finding->cause);
-    set_text_or_null(json, "command", finding->command);
-    set_text_or_null(json, "call", finding->call);
-    set_text_or_null(json, "advice", finding->advice);
+    firn_json_set_text_or_null(json, "command", finding->command);
+    firn_json_set_text_or_null(json, "call", finding->call);
+    firn_json_set_text_or_null(json, "advice", finding->advice);
     firn_json_set_i64(cost, "bytes", finding->cost.bytes);
     firn_json_set_i64(cost, "files", finding->cost.files);
     firn_json_set(json, "cost", cost);

@@ -65,30 +65,25 @@ static const char *next_step(const struct firn_run *run)
                                  : "delete what it left, unless a snapshot reaches it";
 }
 
-static void set_text_or_null(json_t *json, const char *key, struct firn_text text)
-{
-    firn_json_set(json, key, text.len > 0 ? firn_json_string(text) : json_null());
-}
-
 static firn_status run_json(struct firn_op *op, const struct firn_table *table, const struct firn_run *run,
                             json_t *list)
 {
     json_t *json = json_object(), *groups = json_array(), *removals = json_array();
     json_array_append_new(list, json);
     firn_json_set_text(json, "run", run->id);
-    set_text_or_null(json, "procedure", run->procedure);
+    firn_json_set_text_or_null(json, "procedure", run->procedure);
     firn_json_set_text(json, "state", firn_text_of(firn_run_state_name(run->state)));
     firn_json_set_i64(json, "began_ms", run->began_ms);
     firn_json_set_i64(json, "last_event_ms", run->last_ms);
-    set_text_or_null(json, "process", run->process);
-    set_text_or_null(json, "outcome", run->outcome);
+    firn_json_set_text_or_null(json, "process", run->process);
+    firn_json_set_text_or_null(json, "outcome", run->outcome);
     firn_json_set(json, "attempt_ms", run->attempt_ms > 0 ? json_integer(run->attempt_ms) : json_null());
     for (size_t i = 0; i < run->groups.count; i++)
         json_array_append_new(groups, group_json(run, &run->groups.items[i], firn_now_ms(op)));
     firn_json_set(json, "groups", groups);
     firn_json_set(json, "removals", removals);
     firn_json_set(json, "names", names_json(run));
-    set_text_or_null(json, "problem", run->problem);
+    firn_json_set_text_or_null(json, "problem", run->problem);
     firn_json_set_text(json, "next", firn_text_of(next_step(run)));
     for (size_t i = 0; i < run->removals.count; i++)
         FIRN_TRY(removal_json(op, table->store, &run->removals.items[i], removals));

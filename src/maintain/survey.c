@@ -286,18 +286,13 @@ static firn_status count_manifest(struct firn_op *op, void *context, const struc
 
 /* The pass ------------------------------------------------------------------------------------------------------- */
 
-static bool has_live_entries(const struct firn_manifest_file *row)
-{
-    return row->added_files_count != 0 || row->existing_files_count != 0; /* FIRN_ABSENT: unknown */
-}
-
 static firn_status keep_job(struct firn_op *op, void *context, size_t index)
 {
     struct surveying *run = context;
     const struct firn_manifest_file *row = &run->list.manifests[index];
     struct firn_manifest_read_options options = { .skip_deleted = true };
     FIRN_TRY(firn_op_check(op));
-    if (!run->is_kept[index] || !has_live_entries(row))
+    if (!run->is_kept[index] || !firn_manifest_has_live(row))
         return FIRN_OK;
     return firn_manifest_read(op, run->store, run->metadata, row, options, &run->kept[index]);
 }
@@ -310,7 +305,7 @@ static firn_status look_job(struct firn_op *op, void *context, size_t index)
     const struct firn_manifest_file *row = &run->list.manifests[index];
     if (run->is_kept[index])
         return count_manifest(op, &looking, &run->kept[index]);
-    if (!has_live_entries(row))
+    if (!firn_manifest_has_live(row))
         return FIRN_OK;
     return firn_manifest_look(op, run->store, run->metadata, row, options, count_manifest, &looking);
 }
@@ -448,20 +443,10 @@ static firn_status try_pass(struct firn_op *op, struct firn_pool *pool, struct s
     return status;
 }
 
-static firn_status resolve_spec_types(struct firn_op *op, struct surveying *run)
-{
-    const struct firn_metadata *metadata = run->metadata;
-    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
-    run->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
-    for (uint32_t i = 0; i < metadata->spec_count; i++)
-        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &run->spec_types[i]));
-    return FIRN_OK;
-}
-
 static firn_status survey_manifests(struct firn_op *op, struct firn_pool *pool, struct surveying *run,
                                     struct firn_survey *out)
 {
-    FIRN_TRY(resolve_spec_types(op, run));
+    FIRN_TRY(firn_spec_types_new(op, run->metadata, &run->spec_types));
     const struct firn_snapshot *snapshot = firn_metadata_current(run->metadata);
     int64_t begun_us = firn_now_us(op);
     if (snapshot)

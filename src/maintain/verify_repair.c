@@ -152,8 +152,7 @@ static firn_status recount(struct firn_op *op, struct repairing *repairing, stru
     struct firn_live_totals totals;
     struct firn_snapshot_result result;
     FIRN_TRY(firn_table_refresh(op, table));
-    const struct firn_ref *ref = firn_metadata_ref(table->metadata, branch);
-    const struct firn_snapshot *head = ref ? firn_metadata_snapshot(table->metadata, ref->snapshot_id) : NULL;
+    const struct firn_snapshot *head = firn_metadata_ref_head(table->metadata, branch);
     if (!head)
         return FIRN_OK;
     FIRN_TRY(firn_live_totals_count(op, table->store, table->metadata, head, &totals));

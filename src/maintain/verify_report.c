@@ -2,11 +2,6 @@
 #include "format/json/json.h"
 #include "maintain/verify.h"
 
-static json_t *text_or_null(struct firn_text text)
-{
-    return text.len ? firn_json_string(text) : json_null();
-}
-
 static json_t *findings_json(const struct firn_verify_report *report)
 {
     json_t *findings = json_array();
@@ -15,9 +10,9 @@ static json_t *findings_json(const struct firn_verify_report *report)
         json_t *json = json_object();
         firn_json_set_text(json, "severity", firn_text_of(firn_severity_name(finding->severity)));
         firn_json_set_text(json, "code", firn_text_of(finding->code));
-        firn_json_set(json, "location", text_or_null(finding->location));
+        firn_json_set_text_or_null(json, "location", finding->location);
         firn_json_set_text(json, "text", finding->text);
-        firn_json_set(json, "hint", text_or_null(finding->hint));
+        firn_json_set_text_or_null(json, "hint", finding->hint);
         json_array_append_new(findings, json);
     }
     return findings;
@@ -30,9 +25,9 @@ static json_t *snapshots_json(const struct firn_verify_report *report)
         const struct firn_verify_snapshot *snapshot = &report->snapshots[i];
         json_t *json = json_object();
         firn_json_set_text(json, "snapshot_id", snapshot->id);
-        firn_json_set(json, "refs", text_or_null(snapshot->refs));
+        firn_json_set_text_or_null(json, "refs", snapshot->refs);
         firn_json_set_bool(json, "readable", snapshot->is_readable);
-        firn_json_set(json, "reason", text_or_null(snapshot->why));
+        firn_json_set_text_or_null(json, "reason", snapshot->why);
         json_array_append_new(snapshots, json);
     }
     return snapshots;
@@ -47,7 +42,7 @@ static json_t *repairs_json(const struct firn_repairs *repairs)
         firn_json_set_text(json, "code", firn_text_of(repair->code));
         firn_json_set_text(json, "text", repair->text);
         firn_json_set_bool(json, "done", repair->done);
-        firn_json_set(json, "failure", text_or_null(repair->failure));
+        firn_json_set_text_or_null(json, "failure", repair->failure);
         json_array_append_new(array, json);
     }
     return array;

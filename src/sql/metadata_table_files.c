@@ -122,8 +122,8 @@ static bool status_may_match(const struct rows *rows, const struct firn_manifest
 
 static bool may_match(struct firn_op *op, const struct rows *rows, const struct firn_manifest_file *row)
 {
-    bool is_live = row->added_files_count != 0 || row->existing_files_count != 0; /* or unknown */
-    if (rows->variant->of_entries ? !snapshot_may_match(rows, row) || !status_may_match(rows, row) : !is_live)
+    if (rows->variant->of_entries ? !snapshot_may_match(rows, row) || !status_may_match(rows, row)
+                                  : !firn_manifest_has_live(row))
         return false;
     return content_may_match(rows, row) &&
            firn_metadata_filter_i64(rows->request, path_of(rows, FIRN_FILE_SPEC), row->spec_id) &&

@@ -100,14 +100,10 @@ static firn_status open_walk(struct firn_op *op, const struct firn_metadata_tabl
                              void **cursor)
 {
     struct walk *walk = FIRN_NEW(op->arena, struct walk);
-    const struct firn_metadata *metadata = view->table->metadata;
     walk->view = view;
     walk->request = request;
     choose_snapshots(op, kind, walk);
-    walk->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
-    for (uint32_t i = 0; i < metadata->spec_count; i++)
-        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], firn_metadata_schemas_by_age(op, metadata),
-                                      metadata->schema_count, &walk->spec_types[i]));
+    FIRN_TRY(firn_spec_types_new(op, view->table->metadata, &walk->spec_types));
     firn_arena_init(&walk->arena);
     *cursor = walk;
     return FIRN_OK;

@@ -173,8 +173,8 @@ static firn_status choose(struct firn_op *op, const struct firn_metadata_view *v
     FIRN_TRY(firn_manifest_choose(op, view, choice, out));
     for (uint32_t i = 0; i < out->count; i++) {
         const struct firn_manifest_file *row = &out->manifests[i];
-        bool is_live = row->added_files_count != 0 || row->existing_files_count != 0; /* or unknown */
-        if (is_live && (shape->field_count == 0 || firn_partition_shape_may_match(op, shape, request, partition, row)))
+        if (firn_manifest_has_live(row) &&
+            (shape->field_count == 0 || firn_partition_shape_may_match(op, shape, request, partition, row)))
             out->manifests[kept++] = *row;
     }
     out->count = kept;

@@ -207,8 +207,8 @@ static firn_status choose(struct firn_op *op, struct rows *rows)
     FIRN_TRY(firn_manifest_choose(op, rows->view, choice, list));
     for (uint32_t i = 0; i < list->count; i++) {
         const struct firn_manifest_file *row = &list->manifests[i];
-        bool is_live = row->added_files_count != 0 || row->existing_files_count != 0; /* or unknown */
-        if (is_live && firn_metadata_filter_i64(rows->request, path_of(&rows->shape, DELETE_SPEC), row->spec_id) &&
+        if (firn_manifest_has_live(row) &&
+            firn_metadata_filter_i64(rows->request, path_of(&rows->shape, DELETE_SPEC), row->spec_id) &&
             firn_partition_shape_may_match(op, rows->shape.partitions, rows->request,
                                            path_of(&rows->shape, DELETE_PARTITION), row))
             list->manifests[kept++] = *row;

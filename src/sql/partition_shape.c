@@ -67,15 +67,12 @@ firn_status firn_partition_shape_new(struct firn_op *op, const struct firn_metad
                                      const struct firn_partition_shape **out)
 {
     struct firn_partition_shape *shape = FIRN_NEW(op->arena, struct firn_partition_shape);
-    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
     shape->metadata = metadata;
     gather_ids(op, shape);
     shape->names = FIRN_NEW_ARRAY(op->arena, struct firn_text, shape->field_count);
     shape->types = FIRN_NEW_ARRAY(op->arena, struct firn_type, shape->field_count);
     shape->places = FIRN_NEW_ARRAY(op->arena, uint32_t, (size_t)metadata->spec_count * shape->field_count);
-    shape->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
-    for (uint32_t s = 0; s < metadata->spec_count; s++)
-        FIRN_TRY(firn_partition_types(op, &metadata->specs[s], schemas, metadata->schema_count, &shape->spec_types[s]));
+    FIRN_TRY(firn_spec_types_new(op, metadata, &shape->spec_types));
     for (uint32_t field = 0; field < shape->field_count; field++)
         describe_field(shape, field);
     *out = shape;

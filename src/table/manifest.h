@@ -86,6 +86,12 @@ struct firn_manifest_file {
     struct firn_text list; /* the manifest list the row was read from, for messages; empty: none */
 };
 
+/* Whether a manifest may have live entries: unknown counts do not rule it out. */
+static inline bool firn_manifest_has_live(const struct firn_manifest_file *row)
+{
+    return row->added_files_count != 0 || row->existing_files_count != 0;
+}
+
 struct firn_manifest_list {
     struct firn_manifest_file *manifests;
     uint32_t count;

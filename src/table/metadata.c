@@ -36,6 +36,12 @@ const struct firn_ref *firn_metadata_ref(const struct firn_metadata *metadata, s
     return NULL;
 }
 
+const struct firn_snapshot *firn_metadata_ref_head(const struct firn_metadata *metadata, struct firn_text name)
+{
+    const struct firn_ref *ref = firn_metadata_ref(metadata, name);
+    return ref ? firn_metadata_snapshot(metadata, ref->snapshot_id) : NULL;
+}
+
 const struct firn_schema *firn_metadata_schema(const struct firn_metadata *metadata, int32_t id)
 {
     for (uint32_t i = 0; i < metadata->schema_count; i++)
@@ -82,6 +88,15 @@ const struct firn_schema *const *firn_metadata_schemas_by_age(struct firn_op *op
             schemas[count++] = &metadata->schemas[i];
     qsort(schemas + 1, count - 1, sizeof *schemas, compare_schema_age);
     return schemas;
+}
+
+firn_status firn_spec_types_new(struct firn_op *op, const struct firn_metadata *metadata, struct firn_type ***out)
+{
+    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
+    *out = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
+    for (uint32_t i = 0; i < metadata->spec_count; i++)
+        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &(*out)[i]));
+    return FIRN_OK;
 }
 
 bool firn_metadata_is_ancestor(const struct firn_metadata *metadata, int64_t id, int64_t ancestor)

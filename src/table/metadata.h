@@ -126,12 +126,17 @@ FIRN_CHECKED firn_status firn_updates_apply(struct firn_op *op, const json_t *up
 const struct firn_snapshot *firn_metadata_snapshot(const struct firn_metadata *metadata, int64_t id);
 const struct firn_snapshot *firn_metadata_current(const struct firn_metadata *metadata);
 const struct firn_ref *firn_metadata_ref(const struct firn_metadata *metadata, struct firn_text name);
+/* What a branch or tag refers to; NULL where there is no such reference. */
+const struct firn_snapshot *firn_metadata_ref_head(const struct firn_metadata *metadata, struct firn_text name);
 const struct firn_schema *firn_metadata_schema(const struct firn_metadata *metadata, int32_t id);
 const struct firn_schema *firn_metadata_current_schema(const struct firn_metadata *metadata);
 const struct firn_partition_spec *firn_metadata_spec(const struct firn_metadata *metadata, int32_t id);
 const struct firn_sort_order *firn_metadata_sort_order(const struct firn_metadata *metadata, int32_t id);
 /* All schemas, current first, then newest first: what firn_partition_types wants. In op->arena. */
 const struct firn_schema *const *firn_metadata_schemas_by_age(struct firn_op *op, const struct firn_metadata *metadata);
+/* The result types of the fields of each spec, in the order of the specs (firn_partition_types). In op->arena. */
+FIRN_CHECKED firn_status firn_spec_types_new(struct firn_op *op, const struct firn_metadata *metadata,
+                                             struct firn_type ***out);
 /* Whether `ancestor` is `id` or lies on its parent chain. */
 bool firn_metadata_is_ancestor(const struct firn_metadata *metadata, int64_t id, int64_t ancestor);
 /* The snapshot that was current at `timestamp_ms` by the snapshot log (its order does not matter); NULL: none. */

@@ -180,11 +180,6 @@ struct scan_run {
     struct firn_manifest *results;
 };
 
-static bool has_live_entries(const struct firn_manifest_file *row)
-{
-    return row->added_files_count != 0 || row->existing_files_count != 0; /* FIRN_ABSENT: unknown */
-}
-
 static const struct firn_type *types_of_spec(const struct scan_run *run, const struct firn_partition_spec *spec)
 {
     return run->spec_types[spec - run->metadata->specs];
@@ -265,7 +260,7 @@ static firn_status scan_manifest(struct firn_op *op, void *context, size_t index
 {
     struct scan_run *run = context;
     const struct firn_manifest_file *row = &run->manifests->manifests[index];
-    if (!has_live_entries(row) || !manifest_may_match(run, row))
+    if (!firn_manifest_has_live(row) || !manifest_may_match(run, row))
         return FIRN_OK;
     FIRN_TRY(firn_op_check(op));
     struct firn_buffer bytes = { 0 };
@@ -274,16 +269,6 @@ static firn_status scan_manifest(struct firn_op *op, void *context, size_t index
         status = parse_matching(op, run, row, firn_buffer_bytes(&bytes), &run->results[index]);
     firn_buffer_done(&bytes);
     return manifest_context(op, status, row);
-}
-
-static firn_status resolve_spec_types(struct firn_op *op, struct scan_run *run)
-{
-    const struct firn_metadata *metadata = run->metadata;
-    const struct firn_schema *const *schemas = firn_metadata_schemas_by_age(op, metadata);
-    run->spec_types = FIRN_NEW_ARRAY(op->arena, struct firn_type *, metadata->spec_count);
-    for (uint32_t i = 0; i < metadata->spec_count; i++)
-        FIRN_TRY(firn_partition_types(op, &metadata->specs[i], schemas, metadata->schema_count, &run->spec_types[i]));
-    return FIRN_OK;
 }
 
 /* Data and delete entries are told apart by what they say, not by the manifest's label, which some writers get wrong.
@@ -338,7 +323,7 @@ firn_status firn_scan_plan(struct firn_op *op, struct firn_pool *pool, struct fi
         .results = FIRN_NEW_ARRAY(op->arena, struct firn_manifest, out->manifests.count),
     };
     if (options.where)
-        FIRN_TRY(resolve_spec_types(op, &run));
+        FIRN_TRY(firn_spec_types_new(op, metadata, &run.spec_types));
     FIRN_TRY(firn_pool_run(op, pool, out->manifests.count, 0, scan_manifest, &run));
     collect_entries(op, &run, out);
     return match_deletes(op, metadata, out);

@@ -209,6 +209,11 @@ void firn_json_set_text(json_t *object, const char *key, struct firn_text value)
     firn_json_set(object, key, firn_json_string(value));
 }
 
+void firn_json_set_text_or_null(json_t *object, const char *key, struct firn_text value)
+{
+    firn_json_set(object, key, value.len > 0 ? firn_json_string(value) : json_null());
+}
+
 void firn_json_set_i64(json_t *object, const char *key, int64_t value)
 {
     firn_json_set(object, key, json_integer(value));

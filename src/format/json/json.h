@@ -45,6 +45,8 @@ void firn_json_set(json_t *object, const char *key, json_t *value);
 /* As firn_json_set, for a key that a file decided. */
 void firn_json_set_at(json_t *object, struct firn_text key, json_t *value);
 void firn_json_set_text(json_t *object, const char *key, struct firn_text value);
+/* Null for an empty text. */
+void firn_json_set_text_or_null(json_t *object, const char *key, struct firn_text value);
 void firn_json_set_i64(json_t *object, const char *key, int64_t value);
 void firn_json_set_bool(json_t *object, const char *key, bool value);
 
