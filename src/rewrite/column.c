@@ -2,6 +2,7 @@
 #include "rewrite/column.h"
 
 #include "base/math.h"
+#include "format/parquet/unpack.h"
 
 #define ROWS_AT_ONCE_MAX 65536 /* of columns that need no page: constants, nulls, row numbers */
 
@@ -25,12 +26,7 @@ static uint32_t part_slots(const struct firn_vector *vector, uint32_t slot, int6
 
 static uint32_t count_values(const struct firn_vector *vector, uint32_t slot, uint32_t slots)
 {
-    if (!vector->def)
-        return slots;
-    uint32_t values = 0;
-    for (uint32_t i = 0; i < slots; i++)
-        values += vector->def[slot + i] == vector->def_max;
-    return values;
+    return vector->def ? (uint32_t)firn_count_u8(vector->def + slot, slots, vector->def_max) : slots;
 }
 
 struct firn_vector firn_vector_part(const struct firn_vector *vector, uint32_t slot, uint32_t value, int64_t rows)

@@ -524,14 +524,6 @@ static uint32_t values_that_fit(const struct firn_chunk_writer *writer, const st
     return fitting;
 }
 
-static uint32_t count_present(const uint8_t *def, uint8_t def_max, uint32_t count)
-{
-    uint32_t present = 0;
-    for (uint32_t i = 0; i < count; i++)
-        present += def[i] == def_max;
-    return present;
-}
-
 /* The first slots of a flat column that the page takes: a row each, and at most a value each. */
 static void cut_flat(const struct firn_chunk_writer *writer, uint32_t rows_left, struct firn_vector *piece)
 {
@@ -540,7 +532,8 @@ static void cut_flat(const struct firn_chunk_writer *writer, uint32_t rows_left,
     uint32_t fitting = values_that_fit(writer, piece, values);
     piece->slot_count = fitting < values ? FIRN_MIN(slots, fitting) : slots;
     piece->row_count = piece->slot_count;
-    piece->value_count = piece->def ? count_present(piece->def, piece->def_max, piece->slot_count) : piece->slot_count;
+    piece->value_count =
+        piece->def ? (uint32_t)firn_count_u8(piece->def, piece->slot_count, piece->def_max) : piece->slot_count;
 }
 
 /* The first slots of a repeated column that the page takes, up to where a row begins. */
