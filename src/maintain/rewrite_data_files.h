@@ -144,6 +144,7 @@ struct firn_rewrite_plan {
     uint64_t memory_bytes_max;
     uint32_t thread_count;
     struct firn_text settings, shape; /* for the history that this run becomes */
+    struct firn_text table_digest;    /* of what in the metadata shapes the files written; for finished groups */
     struct firn_text schema_problem;  /* not empty: why firn cannot rewrite files of this schema */
     bool has_unreadable_deletes;      /* the table has delete files that firn does not read */
     struct firn_type **spec_types;    /* one a spec of the metadata */
@@ -212,7 +213,7 @@ FIRN_CHECKED firn_status firn_rewrite_finished_tell(struct firn_op *op, struct f
                                                     const struct firn_rewrite_plan *plan,
                                                     const struct firn_planned_group *group,
                                                     const struct firn_rewrite_result *result);
-/* Fills the plan's finished groups from the table's journals. */
+/* Fills the plan's finished groups from the table's journals, and the digest that they and new ones share. */
 FIRN_CHECKED firn_status firn_rewrite_finished_read(struct firn_op *op, const struct firn_table *table,
                                                     struct firn_rewrite_plan *plan);
 /* The finished group as one of the plan, if it matches: its inputs are all among the candidates (path to place in the

@@ -10,6 +10,11 @@
 
 /* The digest ----------------------------------------------------------------------------------------------------- */
 
+static struct firn_text hash_text(struct firn_arena *arena, struct firn_hash128 hash)
+{
+    return firn_text_format(arena, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+}
+
 /* Everything with its length, so that no two lists of parts give the same bytes. */
 static firn_status add_bytes(struct firn_op *op, struct firn_buffer *out, const void *data, size_t len)
 {
@@ -44,6 +49,15 @@ static firn_status add_table(struct firn_op *op, struct firn_buffer *out, const 
         FIRN_TRY(status);
     }
     return add_text(op, out, FIRN_TEXT(FIRN_VERSION));
+}
+
+static firn_status digest_table(struct firn_op *op, const struct firn_metadata *metadata, struct firn_text *out)
+{
+    struct firn_buffer bytes = { 0 };
+    firn_status status = add_table(op, &bytes, metadata);
+    *out = hash_text(op->arena, firn_hash128(firn_buffer_bytes(&bytes), 0));
+    firn_buffer_done(&bytes);
+    return status;
 }
 
 static firn_status add_deletes(struct firn_op *op, struct firn_buffer *out, const struct firn_delete_list *list)
@@ -95,7 +109,7 @@ static firn_status add_group(struct firn_op *op, struct firn_buffer *out, const 
     const int64_t numbers[] = { plan->verify_full, plan->options.output_spec_id,
                                 firn_output_write_max(&plan->options.sizes), plan->options.layout,
                                 plan->options.forced_rung };
-    FIRN_TRY(add_table(op, out, plan->metadata));
+    FIRN_TRY(add_text(op, out, plan->table_digest));
     FIRN_TRY(add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers));
     for (uint32_t i = 0; i < group->file_count; i++)
         FIRN_TRY(add_input(op, out, plan->files[group->files[i]].scan));
@@ -107,9 +121,8 @@ static firn_status digest_group(struct firn_op *op, const struct firn_rewrite_pl
 {
     struct firn_buffer bytes = { 0 };
     firn_status status = add_group(op, &bytes, plan, group);
-    struct firn_hash128 hash = firn_hash128(firn_buffer_bytes(&bytes), 0);
+    *out = hash_text(op->arena, firn_hash128(firn_buffer_bytes(&bytes), 0));
     firn_buffer_done(&bytes);
-    *out = firn_text_format(op->arena, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
     return status;
 }
 
@@ -135,8 +148,7 @@ static json_t *fingerprints_json(struct firn_arena *arena, const struct firn_rew
         const struct firn_fingerprint *print = &result->fingerprints[i];
         json_t *item = json_object();
         firn_json_set_i64(item, "field_id", print->field_id);
-        firn_json_set_text(item, "sum",
-                           firn_text_format(arena, "%016" PRIx64 "%016" PRIx64, print->sum.high, print->sum.low));
+        firn_json_set_text(item, "sum", hash_text(arena, print->sum));
         json_array_append_new(list, item);
     }
     return list;
@@ -268,6 +280,7 @@ firn_status firn_rewrite_finished_read(struct firn_op *op, const struct firn_tab
 {
     struct firn_runs runs;
     FIRN_ARRAY(struct firn_finished_group) found = { 0 };
+    FIRN_TRY(digest_table(op, plan->metadata, &plan->table_digest));
     FIRN_TRY(firn_runs_read(op, table, &runs));
     for (size_t i = 0; i < runs.count; i++) {
         const struct firn_run *run = &runs.items[i];
