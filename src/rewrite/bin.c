@@ -243,7 +243,8 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
     double memory = (double)encoder_memory(pass), before = encoded_bytes(pass);
     double input = input_bytes_of(&pass->window, pass->step_rows);
-    FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, 0, work_column, pass));
+    uint32_t width = firn_window_columns_at_once(&pass->window, pass->step_rows);
+    FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, width, work_column, pass));
     pass->memory_ratio = FIRN_MAX(pass->memory_ratio, ((double)encoder_memory(pass) - memory) / FIRN_MAX(input, 1));
     pass->input_done += input;
     pass->output_done += encoded_bytes(pass) - before;

@@ -128,12 +128,20 @@ static uint64_t row_group_bytes(const struct firn_row_group *row_group)
     return bytes;
 }
 
-static uint64_t held_bytes(const struct firn_input *input, const struct firn_row_group *row_group)
+static uint64_t column_memory(const struct firn_input *input, const struct firn_column_chunk *chunk)
 {
-    uint64_t bytes = input->object ? row_group_bytes(row_group) : 0;
-    for (uint32_t i = 0; i < row_group->chunk_count; i++)
-        bytes += PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(row_group->chunks[i].uncompressed_bytes, 0), PAGE_BYTES);
-    return bytes;
+    uint64_t bytes = input->object ? (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0) : 0;
+    return bytes + PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(chunk->uncompressed_bytes, 0), PAGE_BYTES);
+}
+
+static void add_column_memory(const struct firn_input *input, const struct firn_row_group *row_group,
+                              struct firn_row_slice *slice)
+{
+    for (uint32_t i = 0; i < row_group->chunk_count; i++) {
+        uint64_t bytes = column_memory(input, &row_group->chunks[i]);
+        slice->held_bytes += bytes;
+        slice->column_bytes_max = FIRN_MAX(slice->column_bytes_max, bytes);
+    }
 }
 
 /* A row group belongs to the piece that holds its midpoint; what lies past the recorded end of the file, which may be
@@ -204,12 +212,12 @@ static struct piece_rows list_slices(struct firn_op *op, struct firn_window *win
             .deleted = deleted,
             .deleted_count = count_deleted(deleted, first_row, row_group->row_count),
             .bytes = row_group_bytes(row_group),
-            .held_bytes = held_bytes(input, row_group),
         };
         rows.covered += slice.row_count;
         rows.deleted += slice.deleted_count;
         if (slice.deleted_count == slice.row_count)
             continue;
+        add_column_memory(input, row_group, &slice);
         add_page_indexes(input, row_group, &slice);
         FIRN_PUSH(op->arena, &window->slices, slice);
         input->slices_left++;
@@ -311,6 +319,19 @@ firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uin
         FIRN_TRY(fill_batch(op, window, bytes_wanted - FIRN_MIN(waiting, bytes_wanted)));
     }
     return FIRN_OK;
+}
+
+uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows)
+{
+    uint64_t most = window->run->chunk_bytes, at_once = UINT32_MAX;
+    rows += window->head_row;
+    for (size_t i = window->head; i < window->slices.count && rows > 0; i++) {
+        const struct firn_row_slice *slice = &window->slices.items[i];
+        if (slice->held_bytes > most)
+            at_once = FIRN_MIN(at_once, most / slice->column_bytes_max);
+        rows -= slice->row_count;
+    }
+    return (uint32_t)FIRN_MAX(at_once, 1);
 }
 
 int64_t firn_window_rows(const struct firn_window *window)

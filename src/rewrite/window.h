@@ -23,6 +23,7 @@ struct firn_row_slice {
     int64_t deleted_count;                /* rows of the slice among them; never all */
     uint64_t bytes;                       /* compressed */
     uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
+    uint64_t column_bytes_max;                   /* the most that one of them takes of that */
     struct firn_page_index_reader *page_indexes; /* of a large file; NULL: what there is lies in memory */
 };
 
@@ -46,6 +47,8 @@ struct firn_window {
 FIRN_CHECKED firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uint64_t bytes_wanted);
 /* Rows in the window that are not done. */
 int64_t firn_window_rows(const struct firn_window *window);
+/* How many columns may work through the next `rows` rows side by side within the memory for chunks; at least one. */
+uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows);
 /* The next `rows` rows are done; inputs that are wholly done are closed. */
 void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t rows);
 /* Closes what is open. */
