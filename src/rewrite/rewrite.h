@@ -14,6 +14,7 @@
 #include "base/uuid.h"
 #include "firn/progress.h"
 #include "rewrite/layout.h"
+#include "rewrite/ordering.h"
 #include "rewrite/row_map.h"
 #include "store/store.h"
 #include "table/delete_index.h"
@@ -42,7 +43,8 @@ struct firn_rewrite_group {
     const struct firn_rewrite_bin *bins;
     uint32_t bin_count;
     int32_t output_spec_id;
-    uint64_t file_bytes_max; /* write-max: a file reaching it is ended at the next row group boundary */
+    uint64_t file_bytes_max;              /* write-max: a file reaching it is ended at the next row group boundary */
+    const struct firn_ordering *ordering; /* NULL: rows stay in reading order */
 };
 
 enum firn_verify { FIRN_VERIFY_COUNTS, FIRN_VERIFY_FULL };
