@@ -4,6 +4,7 @@
 
 #include "firn/json.h"
 #include "firn/measure.h"
+#include "firn/price.h"
 #include "firn/session.h"
 
 #include <stdio.h>
@@ -87,6 +88,7 @@ struct cli_globals {
     int64_t memory;
     int64_t threads;
     struct cli_pairs relocate;
+    struct cli_pairs price;
     bool quiet;
     bool help;
     bool version;
@@ -145,6 +147,17 @@ FIRN_CHECKED firn_status cli_read_file(struct firn_op *op, struct firn_text path
 FIRN_CHECKED firn_status cli_session(struct firn_op *op, struct cli *cli, struct firn_session **out);
 FIRN_CHECKED firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text name,
                                         struct firn_table *out);
+
+/* The file of policies and prices: the one given, else ./firn.yaml, else ~/.firn.yaml. Empty where there is none. */
+struct cli_settings {
+    struct firn_text yaml, path;
+};
+FIRN_CHECKED firn_status cli_read_settings(struct firn_op *op, struct firn_text given, struct cli_settings *out);
+/* The prices that the settings say, and before them the command line. */
+FIRN_CHECKED firn_status cli_prices(struct firn_op *op, struct cli *cli, const struct cli_settings *settings,
+                                    struct firn_prices *out);
+/* Those of a command that is told of no file. */
+FIRN_CHECKED firn_status cli_usual_prices(struct firn_op *op, struct cli *cli, struct firn_prices *out);
 
 /* Whether standard output is a terminal, and nobody said NO_COLOR. */
 bool cli_has_color(const struct cli *cli);

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 #include "firn/maintain.h"
 
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,8 +13,6 @@ struct maintain_args {
 };
 
 #define ARG(member) offsetof(struct maintain_args, member)
-
-enum { POLICY_BYTES_MAX = 1 << 20 };
 
 static const struct cli_option options[] = {
     { "tables", CLI_WORDS, ARG(tables), "TABLE...", NULL, NULL, 0, 0, false, "Tables to maintain" },
@@ -65,30 +62,6 @@ static firn_status parse_steps(struct firn_op *op, struct firn_text text, uint32
         *out |= UINT32_C(1) << step;
     }
     return FIRN_OK;
-}
-
-static firn_status load_policies(struct firn_op *op, struct firn_text path, bool required,
-                                 struct firn_policies *policies, bool *found)
-{
-    struct firn_text yaml;
-    firn_status status = cli_read_file(op, path, POLICY_BYTES_MAX, &yaml);
-    *found = status == FIRN_OK;
-    if (status == FIRN_NOT_FOUND && !required)
-        return FIRN_OK;
-    FIRN_TRY(status);
-    return firn_policies_parse(op, yaml, path, policies);
-}
-
-static firn_status find_policies(struct firn_op *op, struct firn_text given, struct firn_policies *policies)
-{
-    const char *home = getenv("HOME");
-    bool found;
-    if (given.len > 0)
-        return load_policies(op, given, true, policies, &found);
-    FIRN_TRY(load_policies(op, FIRN_TEXT("firn.yaml"), false, policies, &found));
-    if (found || !home || !*home)
-        return FIRN_OK;
-    return load_policies(op, firn_text_format(op->arena, "%s/.firn.yaml", home), false, policies, &found);
 }
 
 static struct firn_text holder_text(struct firn_arena *arena)
@@ -421,9 +394,12 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
 {
     const struct maintain_args *args = arguments;
     struct firn_policies *policies = firn_policies_new(op);
+    struct cli_settings settings;
     struct maintaining all = { .cli = cli, .args = args, .policies = policies, .holder = holder_text(op->arena) };
     FIRN_TRY(parse_steps(op, args->steps, &all.steps));
-    FIRN_TRY(find_policies(op, args->policy, policies));
+    FIRN_TRY(cli_read_settings(op, args->policy, &settings));
+    if (settings.path.len > 0)
+        FIRN_TRY(firn_policies_parse(op, settings.yaml, settings.path, policies));
     all.reports = json_array();
     firn_status status = carry_out(op, &all);
     json_decref(all.reports);

@@ -152,6 +152,49 @@ firn_status cli_open_table(struct firn_op *op, struct cli *cli, struct firn_text
     return firn_session_table(op, session, name, out);
 }
 
+/* Settings -------------------------------------------------------------------------------------------------------- */
+
+static firn_status read_settings(struct firn_op *op, struct firn_text path, bool required, struct cli_settings *out)
+{
+    firn_status status = cli_read_file(op, path, CONFIG_BYTES_MAX, &out->yaml);
+    if (status == FIRN_NOT_FOUND && !required)
+        return FIRN_OK;
+    FIRN_TRY(status);
+    out->path = path;
+    return FIRN_OK;
+}
+
+firn_status cli_read_settings(struct firn_op *op, struct firn_text given, struct cli_settings *out)
+{
+    const char *home = getenv("HOME");
+    *out = (struct cli_settings){ 0 };
+    if (given.len > 0)
+        return read_settings(op, given, true, out);
+    FIRN_TRY(read_settings(op, FIRN_TEXT("firn.yaml"), false, out));
+    if (out->path.len > 0 || !home || !*home)
+        return FIRN_OK;
+    return read_settings(op, firn_text_format(op->arena, "%s/.firn.yaml", home), false, out);
+}
+
+firn_status cli_prices(struct firn_op *op, struct cli *cli, const struct cli_settings *settings,
+                       struct firn_prices *out)
+{
+    const struct cli_pairs *given = &cli->globals.price;
+    *out = firn_prices_default();
+    if (settings->path.len > 0)
+        FIRN_TRY(firn_prices_parse(op, settings->yaml, settings->path, out));
+    for (size_t i = 0; i < given->count; i++)
+        FIRN_TRY(firn_prices_set(op, given->items[i].key, given->items[i].value, FIRN_TEXT("--price"), out));
+    return FIRN_OK;
+}
+
+firn_status cli_usual_prices(struct firn_op *op, struct cli *cli, struct firn_prices *out)
+{
+    struct cli_settings settings;
+    FIRN_TRY(cli_read_settings(op, FIRN_TEXT(""), &settings));
+    return cli_prices(op, cli, &settings, out);
+}
+
 bool cli_has_color(const struct cli *cli)
 {
     const char *no_color = getenv("NO_COLOR"); /* no-color.org: any text but an empty one */

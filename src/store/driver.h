@@ -21,12 +21,19 @@ struct firn_store_driver {
     void (*close)(void *state);
 };
 
+/* What was asked of a store. */
+struct firn_store_counts {
+    atomic_int_fast64_t requests[FIRN_REQUEST_COUNT];
+    atomic_int_fast64_t bytes_read, bytes_written;
+};
+
 /* First member of a driver's own object. */
 struct firn_object {
     firn_status (*read)(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len, uint8_t *out);
     void (*close)(struct firn_object *object);
     uint64_t size;
     struct firn_text location;
+    struct firn_store_counts *counts; /* set by the store that opened it */
 };
 
 /* First member of a driver's own writer. */
@@ -34,6 +41,7 @@ struct firn_store_writer {
     firn_status (*finish)(struct firn_op *op, struct firn_store_writer *writer); /* `close` is still to come */
     void (*close)(struct firn_store_writer *writer);
     struct firn_sink sink;
+    struct firn_store_counts *counts; /* set by the store that opened it */
 };
 
 /* A store over a driver. Takes `state` over: closed with the store, and also when this fails. */

@@ -9,6 +9,7 @@ struct firn_store {
     struct firn_relocation *relocations; /* normal spelling, without trailing slashes */
     size_t relocation_count;
     bool relaxed;
+    struct firn_store_counts counts;
     struct firn_arena arena; /* holds the store itself */
 };
 
@@ -76,6 +77,34 @@ bool firn_store_is_relaxed(const struct firn_store *store)
     return store && store->relaxed;
 }
 
+/* Counting -------------------------------------------------------------------------------------------------------- */
+
+/* Entries a listing, and objects a deletion, that object stores take as one request. */
+enum { ITEMS_PER_REQUEST = FIRN_STORE_DELETE_MAX };
+
+static void count_requests(struct firn_store_counts *counts, enum firn_request kind, size_t number)
+{
+    atomic_fetch_add_explicit(&counts->requests[kind], (int_fast64_t)number, memory_order_relaxed);
+}
+
+static size_t requests_for(size_t items)
+{
+    return items / ITEMS_PER_REQUEST + (items % ITEMS_PER_REQUEST != 0);
+}
+
+struct firn_work firn_store_work(const struct firn_store *store)
+{
+    struct firn_work work = {
+        .bytes_read = atomic_load_explicit(&store->counts.bytes_read, memory_order_relaxed),
+        .bytes_written = atomic_load_explicit(&store->counts.bytes_written, memory_order_relaxed),
+    };
+    for (int kind = 0; kind < FIRN_REQUEST_COUNT; kind++)
+        work.requests[kind] = atomic_load_explicit(&store->counts.requests[kind], memory_order_relaxed);
+    return work;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
 void firn_store_close(struct firn_store *store)
 {
     if (!store)
@@ -139,6 +168,7 @@ firn_status firn_store_stat(struct firn_op *op, struct firn_store *store, struct
 {
     struct firn_text resolved;
     FIRN_TRY(resolve(op, store, location, &resolved));
+    count_requests(&store->counts, FIRN_REQUEST_GET, 1);
     return store->driver->stat(op, store->state, resolved, out);
 }
 
@@ -147,7 +177,10 @@ firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struc
 {
     struct firn_text resolved;
     FIRN_TRY(resolve(op, store, location, &resolved));
-    return store->driver->open(op, store->state, resolved, out);
+    count_requests(&store->counts, FIRN_REQUEST_GET, 1);
+    FIRN_TRY(store->driver->open(op, store->state, resolved, out));
+    (*out)->counts = &store->counts;
+    return FIRN_OK;
 }
 
 void firn_object_close(struct firn_object *object)
@@ -171,7 +204,11 @@ firn_status firn_object_read(struct firn_op *op, struct firn_object *object, uin
     if (offset > object->size || len > object->size - offset)
         return firn_fail(op, FIRN_CORRUPT, "'%.*s' ends at byte %" PRIu64 ", but %zu bytes at %" PRIu64 " are wanted",
                          FIRN_FMT(object->location), object->size, len, offset);
-    return len == 0 ? FIRN_OK : object->read(op, object, offset, len, out);
+    if (len == 0)
+        return FIRN_OK;
+    count_requests(object->counts, FIRN_REQUEST_GET, 1);
+    atomic_fetch_add_explicit(&object->counts->bytes_read, (int_fast64_t)len, memory_order_relaxed);
+    return object->read(op, object, offset, len, out);
 }
 
 static firn_status read_whole(struct firn_op *op, struct firn_object *object, uint64_t size_max,
@@ -204,7 +241,9 @@ firn_status firn_store_write(struct firn_op *op, struct firn_store *store, struc
     FIRN_TRY(resolve(op, store, location, &resolved));
     if (op->watch)
         FIRN_TRY(op->watch->before_write(op, op->watch->context, location));
-    return store->driver->write(op, store->state, resolved, exclusive, out);
+    FIRN_TRY(store->driver->write(op, store->state, resolved, exclusive, out));
+    (*out)->counts = &store->counts;
+    return FIRN_OK;
 }
 
 struct firn_sink *firn_store_writer_sink(struct firn_store_writer *writer)
@@ -214,6 +253,8 @@ struct firn_sink *firn_store_writer_sink(struct firn_store_writer *writer)
 
 firn_status firn_store_writer_finish(struct firn_op *op, struct firn_store_writer *writer)
 {
+    count_requests(writer->counts, FIRN_REQUEST_PUT, 1);
+    atomic_fetch_add_explicit(&writer->counts->bytes_written, (int_fast64_t)writer->sink.offset, memory_order_relaxed);
     firn_status status = writer->finish(op, writer);
     writer->close(writer);
     return status;
@@ -238,25 +279,34 @@ firn_status firn_store_put(struct firn_op *op, struct firn_store *store, struct 
     return firn_store_writer_finish(op, writer);
 }
 
-/* Gives a driver's entries the spelling the caller used for the folder. */
-struct respell {
-    struct firn_text prefix;
+/* A listing: counts a driver's entries, and gives them the spelling the caller used for the folder. */
+struct listing {
+    struct firn_text prefix; /* as the caller wrote it */
+    bool is_respelled;
     size_t resolved_len;
+    size_t count;
     firn_store_visit *visit;
     void *context;
 };
 
-static firn_status visit_respelled(struct firn_op *op, void *context, const struct firn_store_entry *entry)
+static firn_status visit_respelled(struct firn_op *op, const struct listing *listing,
+                                   const struct firn_store_entry *entry)
 {
-    const struct respell *respell = context;
     struct firn_arena scratch;
     firn_arena_init(&scratch);
     struct firn_store_entry respelled = *entry;
     respelled.location =
-        firn_location_join(&scratch, respell->prefix, firn_text_from(entry->location, respell->resolved_len));
-    firn_status status = respell->visit(op, respell->context, &respelled);
+        firn_location_join(&scratch, listing->prefix, firn_text_from(entry->location, listing->resolved_len));
+    firn_status status = listing->visit(op, listing->context, &respelled);
     firn_arena_done(&scratch);
     return status;
+}
+
+static firn_status visit_entry(struct firn_op *op, void *context, const struct firn_store_entry *entry)
+{
+    struct listing *listing = context;
+    listing->count++;
+    return listing->is_respelled ? visit_respelled(op, listing, entry) : listing->visit(op, listing->context, entry);
 }
 
 firn_status firn_store_list(struct firn_op *op, struct firn_store *store, struct firn_text prefix, bool recursive,
@@ -264,15 +314,17 @@ firn_status firn_store_list(struct firn_op *op, struct firn_store *store, struct
 {
     struct firn_text resolved;
     FIRN_TRY(resolve(op, store, prefix, &resolved));
-    if (firn_text_same(resolved, prefix))
-        return store->driver->list(op, store->state, resolved, recursive, visit, context);
-    struct respell respell = {
+    struct listing listing = {
         .prefix = prefix,
+        .is_respelled = !firn_text_same(resolved, prefix),
         .resolved_len = without_trailing_slashes(resolved).len,
         .visit = visit,
         .context = context,
     };
-    return store->driver->list(op, store->state, resolved, recursive, visit_respelled, &respell);
+    firn_status status = store->driver->list(op, store->state, resolved, recursive, visit_entry, &listing);
+    size_t requests = requests_for(listing.count);
+    count_requests(&store->counts, FIRN_REQUEST_LIST, requests ? requests : 1);
+    return status;
 }
 
 /* A path that climbs can name anything: nothing that metadata records is deleted through one. */
@@ -314,6 +366,7 @@ firn_status firn_store_delete_batch(struct firn_op *op, struct firn_store *store
                                     size_t count)
 {
     firn_status told = FIRN_OK;
+    count_requests(&store->counts, FIRN_REQUEST_DELETE, requests_for(count));
     for (size_t i = 0; i < count; i++) {
         if (told == FIRN_OK)
             told = firn_op_check(op);

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/sink.h"
 #include "firn/op.h"
+#include "firn/price.h"
 
 struct firn_store;
 
@@ -41,6 +42,8 @@ FIRN_CHECKED firn_status firn_store_open_memory(struct firn_op *op, struct firn_
 void firn_store_close(struct firn_store *store);
 /* Whether it was opened with `relaxed`; NULL was not. */
 bool firn_store_is_relaxed(const struct firn_store *store);
+/* What was asked of it since it was opened, counted as firn/price.h says, whether it succeeded or not. */
+struct firn_work firn_store_work(const struct firn_store *store);
 
 struct firn_store_stat {
     uint64_t size;       /* bytes */
