@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include "format/puffin/deletion_vector.h"
+#include "format/puffin/theta.h"
 
 static firn_status read_file(struct firn_op *op, struct firn_bytes file, struct firn_buffer *content)
 {
@@ -13,7 +14,10 @@ static firn_status read_file(struct firn_op *op, struct firn_bytes file, struct 
         struct firn_positions *positions;
         firn_buffer_clear(content);
         FIRN_TRY(firn_puffin_blob_decode(op, blob, stored, content));
-        FIRN_TRY(firn_deletion_vector_decode(op, firn_buffer_bytes(content), -1, &positions));
+        struct firn_theta_compact sketch;
+        bool is_sketch = firn_text_is(blob->type, FIRN_THETA_TYPE);
+        FIRN_TRY(is_sketch ? firn_theta_parse(op, firn_buffer_bytes(content), &sketch)
+                           : firn_deletion_vector_decode(op, firn_buffer_bytes(content), -1, &positions));
     }
     return FIRN_OK;
 }

@@ -2,6 +2,7 @@
 #include "maintain/inspect.h"
 
 #include "format/puffin/deletion_vector.h"
+#include "format/puffin/theta.h"
 #include "store/store.h"
 
 #define FILE_BYTES_MAX (UINT64_C(1) << 31)
@@ -47,7 +48,17 @@ static void add_positions(const struct firn_positions *positions, json_t *out)
     firn_json_set(out, "positions", list);
 }
 
-/* Decodes a blob, which proves that it is whole; of vectors the positions are shown. */
+static firn_status add_sketch(struct firn_op *op, struct firn_bytes content, json_t *out)
+{
+    struct firn_theta_compact sketch;
+    FIRN_TRY(firn_theta_parse(op, content, &sketch));
+    firn_json_set_i64(out, "hash_count", sketch.count);
+    firn_json_set_bool(out, "exact", sketch.theta == FIRN_THETA_ALL);
+    firn_json_set_i64(out, "estimate", (int64_t)firn_theta_estimate(&sketch));
+    return FIRN_OK;
+}
+
+/* Decodes a blob, which proves that it is whole; of vectors the positions are shown, of sketches the estimate. */
 static firn_status add_content(struct firn_op *op, const struct firn_puffin_blob *blob, struct firn_bytes file,
                                struct firn_buffer *content, json_t *out)
 {
@@ -56,6 +67,8 @@ static firn_status add_content(struct firn_op *op, const struct firn_puffin_blob
     firn_buffer_clear(content);
     FIRN_TRY(firn_puffin_blob_decode(op, blob, stored, content));
     firn_json_set_i64(out, "bytes", (int64_t)content->len);
+    if (firn_text_is(blob->type, FIRN_THETA_TYPE))
+        return add_sketch(op, firn_buffer_bytes(content), out);
     if (!firn_text_is(blob->type, FIRN_DELETION_VECTOR_TYPE))
         return FIRN_OK;
     FIRN_TRY(firn_deletion_vector_decode(op, firn_buffer_bytes(content), -1, &positions));

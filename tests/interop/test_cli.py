@@ -15,7 +15,8 @@ from lake import full_name
 from tables import EVENTS, append_events
 
 COMMANDS = [
-    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "expire-snapshots", "create-branch",
+    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "compute-table-stats",
+    "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "set-properties", "unset-properties", "write-order", "sql", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
     "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "maintain", "demo",
@@ -65,6 +66,9 @@ def test_version(firn):
     (["remove-orphan-files", "TABLE", "--older-than", "23h"], "24 hours"),
     (["remove-orphan-files", "TABLE", "--max-concurrent-deletes", "0"], "max-concurrent-deletes"),
     (["remove-orphan-files", "TABLE", "--location", "/"], "--location"),
+    (["compute-table-stats", "TABLE", "--columns", "nofield"], "nofield"),
+    (["compute-table-stats", "TABLE", "--columns", ""], "empty"),
+    (["compute-table-stats", "TABLE", "--snapshot-id", "x"], "snapshot id"),
     (["rewrite-manifests", "TABLE", "--spec-id", "99"], "99"),
     (["rewrite-manifests", "TABLE", "--spec-id", "-1"], "--spec-id"),
     (["rewrite-manifests", "TABLE", "--sort-by", ""], "sort_by"),
