@@ -9,7 +9,8 @@ set -eu
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config libzstd-dev libsnappy-dev liblz4-dev libbrotli-dev
     libdeflate-dev zlib1g-dev libroaring-dev libjansson-dev libsqlite3-dev libyaml-dev libxxhash-dev libedit-dev"
-test_packages="clang clang-format libcmocka-dev binutils git python3-venv maven default-jre-headless"
+test_packages="clang clang-format libcmocka-dev binutils git python3-venv maven default-jre-headless
+    chromium-headless-shell"
 
 case "${1:-build}" in
 build) packages=$build_packages ;;

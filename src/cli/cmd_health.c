@@ -1,9 +1,12 @@
 /* firn health: what is ill about tables, and what mends it. All judgement is in src/maintain. */
 #include "cli/cli.h"
-#include "firn/health.h"
+#include "firn/health_html.h"
+
+#include <sys/stat.h>
 
 struct health_args {
     struct cli_words tables;
+    struct firn_text html;
     struct cli_pairs thresholds;
     bool all, orphans;
 };
@@ -15,6 +18,8 @@ static const struct cli_option options[] = {
     { "all", CLI_FLAG, ARG(all), NULL, NULL, NULL, 0, 0, false, "Examine every table of the catalog" },
     { "orphans", CLI_FLAG, ARG(orphans), NULL, NULL, NULL, 0, 0, false,
       "Also list the table's location, for files that nothing refers to" },
+    { "html", CLI_TEXT, ARG(html), "FILE", NULL, NULL, 0, 0, false,
+      "Also write a page with charts, complete in one file, for browsers" },
     { "threshold", CLI_PAIRS, ARG(thresholds), "KEY=VALUE", NULL, NULL, 0, 0, false,
       "What is healthy or ill, as table-files.healthy=20000 or table-files.ill=100000 (repeatable)" },
     { 0 },
@@ -24,9 +29,10 @@ static const struct cli_option options[] = {
 struct examination {
     struct cli *cli;
     const struct health_args *args;
-    bool is_survey;   /* of many tables: a line each, details for ill ones */
-    json_t *tables;   /* reports, for programs; NULL: for people */
-    json_t *failures; /* {"table", "status", "error"} */
+    bool is_survey;                /* of many tables: a line each, details for ill ones */
+    json_t *tables;                /* reports, for programs; NULL: for people */
+    json_t *failures;              /* {"table", "status", "error"} */
+    struct firn_health_page *page; /* NULL: none is wanted */
     size_t done_count, failed_count;
 };
 
@@ -143,6 +149,8 @@ static firn_status examine(struct firn_op *op, const struct examination *run, st
     };
     firn_status status = firn_health_check(op, firn_session_pool(run->cli->session), table, &what, &report);
     FIRN_TRY(firn_context(op, status, "table %.*s", FIRN_FMT(table->name)));
+    if (run->page)
+        FIRN_TRY(firn_health_page_add(op, run->page, &report));
     if (run->tables)
         json_array_append(run->tables, firn_health_json(op, &report, !run->args->all));
     else if (run->is_survey)
@@ -163,6 +171,8 @@ static firn_status open_and_examine(struct firn_op *op, const struct examination
 static void note_failure(struct firn_op *op, struct examination *run, struct firn_text name, firn_status status)
 {
     run->failed_count++;
+    if (run->page)
+        firn_health_page_add_failure(run->page, name, firn_text_of(op->error.text));
     if (!run->tables) {
         fprintf(run->cli->out, "%s%-8s%s %3s  %.*s  %s\n", color_of(run->cli, true, false), "broken",
                 color_end(run->cli), "", CLI_FMT(run->cli, name), op->error.text);
@@ -232,6 +242,28 @@ static firn_status print_json(struct firn_op *op, struct examination *run)
     return status;
 }
 
+/* Replacing a file is meant, replacing a device or a pipe is not. */
+static firn_status check_page_name(struct firn_op *op, struct firn_text name)
+{
+    struct stat info;
+    if (name.len == 0)
+        return firn_fail(op, FIRN_USAGE, "--html needs the name of a file");
+    if (stat(name.data, &info) == 0 && !S_ISREG(info.st_mode))
+        return firn_fail(op, FIRN_USAGE, "--html: '%.*s' exists and is no file", FIRN_FMT(name));
+    return FIRN_OK;
+}
+
+static firn_status write_page(struct firn_op *op, const struct examination *run)
+{
+    struct firn_text name = run->args->html;
+    if (!run->page)
+        return FIRN_OK;
+    FIRN_TRY(firn_health_page_write(op, run->page, firn_session_store(run->cli->session), name));
+    if (!run->cli->globals.quiet)
+        fprintf(run->cli->err, "wrote %.*s\n", CLI_FMT(run->cli, name));
+    return FIRN_OK;
+}
+
 static firn_status examine_tables(struct firn_op *op, struct examination *run)
 {
     if (!run->is_survey)
@@ -239,6 +271,7 @@ static firn_status examine_tables(struct firn_op *op, struct examination *run)
     else
         FIRN_TRY(run->args->all ? examine_all(op, run) : examine_given(op, run));
     FIRN_TRY(print_json(op, run));
+    FIRN_TRY(write_page(op, run));
     if (run->failed_count > 0)
         return firn_fail(op, FIRN_PARTIAL, "%zu of %zu tables could not be examined", run->failed_count,
                          run->failed_count + run->done_count);
@@ -251,6 +284,10 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct examination run = { .cli = cli, .args = args, .is_survey = args->all || args->tables.count > 1 };
     if (args->all == (args->tables.count > 0))
         return firn_fail(op, FIRN_USAGE, "give tables, or --all for every table of the catalog, not both");
+    if (cli_is_given(cli, "html")) {
+        FIRN_TRY(check_page_name(op, args->html));
+        run.page = firn_health_page_new(op);
+    }
     if (cli_wants_json(cli)) {
         run.tables = json_array();
         run.failures = json_array();
@@ -272,11 +309,14 @@ const struct cli_command cmd_health = {
         "The score is 100, less 2 for each notice, 10 for each warning and 30 for each finding of an ill table. Of "
         "several tables, or with --all, there is a line each, and findings of ill ones; a table that cannot be read "
         "does not stop the others, and the exit status is 7 then.\n\n"
+        "--html writes all of it as one page, with charts of file sizes, partitions, growth, deletes and overlap; of "
+        "several tables with an overview. It needs nothing else, and no network.\n\n"
         "Thresholds, each with .healthy and .ill: average-file-bytes, partition-files, table-files, manifests, "
         "position-deletes, equality-deletes, deleted-rows, dangling-deletes, expirable-snapshots, expirable-bytes, "
         "metadata-bytes, ref-days, orphan-bytes, partition-bytes, partition-skew, metrics-coverage, overlap. Those of "
         "deletes, rows, metrics and overlap are shares, of expirable and orphan bytes shares of the live data.",
     .examples = "  firn health db.txn\n  firn health --all\n  firn health db.txn --orphans --output json\n"
+                "  firn health --all --html health.html\n"
                 "  firn health db.txn --threshold average-file-bytes.healthy=67108864\n",
     .options = options,
     .args_size = sizeof(struct health_args),

@@ -79,6 +79,8 @@ def test_version(firn):
     (["health", "TABLE", "--all"], "--all"),
     (["health", "TABLE", "--threshold", "table-files=3"], "table-files"),
     (["health", "TABLE", "--threshold", "manifests.ill=1"], "manifests"),
+    (["health", "TABLE", "--html", ""], "--html"),
+    (["health", "TABLE", "--html", "/"], "--html"),
     (["--memory", "lots", "describe", "TABLE"], "lots"),
     (["--output", "xml", "describe", "TABLE"], "xml"),
 ])
