@@ -15,30 +15,35 @@ static bool dash_at(size_t i)
     return i == 8 || i == 13 || i == 18 || i == 23;
 }
 
-struct firn_text firn_uuid_text(struct firn_arena *arena, struct firn_uuid uuid)
+void firn_uuid_print(struct firn_uuid uuid, char out[FIRN_UUID_TEXT_LEN])
 {
     static const char digits[] = "0123456789abcdef";
-    char *text = firn_arena_alloc(arena, 37);
     size_t nibble = 0;
-    for (size_t i = 0; i < 36; i++) {
+    for (size_t i = 0; i < FIRN_UUID_TEXT_LEN; i++) {
         if (dash_at(i)) {
-            text[i] = '-';
+            out[i] = '-';
             continue;
         }
         uint8_t byte = uuid.bytes[nibble / 2];
-        text[i] = digits[nibble % 2 ? byte & 0x0f : byte >> 4];
+        out[i] = digits[nibble % 2 ? byte & 0x0f : byte >> 4];
         nibble++;
     }
-    return (struct firn_text){ text, 36 };
+}
+
+struct firn_text firn_uuid_text(struct firn_arena *arena, struct firn_uuid uuid)
+{
+    char *text = firn_arena_alloc(arena, FIRN_UUID_TEXT_LEN + 1);
+    firn_uuid_print(uuid, text);
+    return (struct firn_text){ text, FIRN_UUID_TEXT_LEN };
 }
 
 bool firn_uuid_parse(struct firn_text text, struct firn_uuid *out)
 {
-    if (text.len != 36)
+    if (text.len != FIRN_UUID_TEXT_LEN)
         return false;
     *out = (struct firn_uuid){ 0 };
     size_t nibble = 0;
-    for (size_t i = 0; i < 36; i++) {
+    for (size_t i = 0; i < FIRN_UUID_TEXT_LEN; i++) {
         if (dash_at(i)) {
             if (text.data[i] != '-')
                 return false;

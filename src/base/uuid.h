@@ -10,7 +10,10 @@ struct firn_uuid {
 
 /* Version 4, from the operation's randomness. */
 struct firn_uuid firn_uuid_random(struct firn_op *op);
-/* Lower-case text of 36 characters in the arena. */
+/* Lower-case text. */
+#define FIRN_UUID_TEXT_LEN 36
+void firn_uuid_print(struct firn_uuid uuid, char out[FIRN_UUID_TEXT_LEN]);
+/* The same in the arena. */
 struct firn_text firn_uuid_text(struct firn_arena *arena, struct firn_uuid uuid);
 /* Accepts the 36-character form in either case. */
 bool firn_uuid_parse(struct firn_text text, struct firn_uuid *out);

@@ -1,9 +1,13 @@
 /* Filling sort keys. A column of fixed width writes its images into the keys as its vectors come; a column of text
  * collects its own, and finishing joins them. */
 #include "base/math.h"
+#include "rewrite/hilbert.h"
+#include "rewrite/interleave.h"
 #include "rewrite/sort_column.h"
 
 #include <assert.h>
+
+#define CURVE_ROWS 256u /* placed at once: their coordinates fit the nearest cache */
 
 enum {
     TEXT_END = 0,   /* behind a text; in it, ... */
@@ -87,7 +91,7 @@ static firn_status make_images(struct firn_op *op, struct firn_sort_part *part, 
     if (count == 0)
         return FIRN_OK;
     if (words)
-        image->words(image, values, count, (uint64_t *)(void *)part->images.data);
+        firn_sort_image_words(image, values, count, (uint64_t *)(void *)part->images.data);
     else
         image->bytes(image, values, count, part->images.data);
     return FIRN_OK;
@@ -279,10 +283,52 @@ static uint8_t *join_row(const struct firn_sort_batch *batch, uint32_t row, uint
     return at;
 }
 
-firn_status firn_sort_batch_finish(struct firn_op *op, struct firn_sort_batch *batch)
+/* Keys along a curve. */
+
+static uint64_t get_word(const uint8_t *at)
 {
-    if (batch->key->key_bytes > 0)
-        return FIRN_OK;
+    return (uint64_t)firn_load_be32(at) << 32 | firn_load_be32(at + 4);
+}
+
+/* Turns the images of some rows, words all, into the places along the curve, before their bits are interleaved. */
+static void place_on_curve(const struct firn_sort_key *key, uint64_t *axes, uint8_t *rows, uint32_t row_count)
+{
+    unsigned unused = 64 - key->hilbert_bits;
+    for (uint32_t i = 0; i < key->column_count; i++)
+        for (uint32_t row = 0; row < row_count; row++)
+            axes[i * row_count + row] =
+                get_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset) >> unused;
+    firn_hilbert_place(axes, key->column_count, row_count, key->hilbert_bits);
+    for (uint32_t i = 0; i < key->column_count; i++)
+        for (uint32_t row = 0; row < row_count; row++)
+            put_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset, 8,
+                     axes[i * row_count + row] << unused);
+}
+
+static firn_status place_rows(struct firn_op *op, struct firn_sort_batch *batch)
+{
+    const struct firn_sort_key *key = batch->key;
+    FIRN_TRY(firn_buffer_resize(op, &batch->axes, (size_t)key->column_count * CURVE_ROWS * sizeof(uint64_t)));
+    for (uint32_t row = 0; row < batch->row_count; row += CURVE_ROWS)
+        place_on_curve(key, (uint64_t *)(void *)batch->axes.data, batch->fixed.data + (size_t)row * key->fixed_bytes,
+                       FIRN_MIN(batch->row_count - row, CURVE_ROWS));
+    return FIRN_OK;
+}
+
+static firn_status finish_curve(struct firn_op *op, struct firn_sort_batch *batch)
+{
+    const struct firn_sort_key *key = batch->key;
+    if (key->hilbert_bits > 0)
+        FIRN_TRY(place_rows(op, batch));
+    const uint8_t *from = batch->fixed.data;
+    uint8_t *at = batch->bytes.data + key->prefix_bytes;
+    for (uint32_t row = 0; row < batch->row_count; row++, from += key->fixed_bytes, at += key->key_bytes)
+        firn_interleave_row(key->interleave, from, at);
+    return FIRN_OK;
+}
+
+static firn_status join_rows(struct firn_op *op, struct firn_sort_batch *batch)
+{
     FIRN_TRY(firn_buffer_resize(op, &batch->bytes, joined_bytes(batch)));
     FIRN_TRY(firn_buffer_resize(op, &batch->offsets, ((size_t)batch->row_count + 1) * sizeof(uint64_t)));
     uint64_t *offsets = (uint64_t *)(void *)batch->offsets.data;
@@ -295,6 +341,13 @@ firn_status firn_sort_batch_finish(struct firn_op *op, struct firn_sort_batch *b
     return FIRN_OK;
 }
 
+firn_status firn_sort_batch_finish(struct firn_op *op, struct firn_sort_batch *batch)
+{
+    if (batch->key->interleave)
+        return finish_curve(op, batch);
+    return batch->key->key_bytes > 0 ? FIRN_OK : join_rows(op, batch);
+}
+
 void firn_sort_batch_done(struct firn_sort_batch *batch)
 {
     for (uint32_t i = 0; i < batch->key->column_count; i++) {
@@ -305,4 +358,5 @@ void firn_sort_batch_done(struct firn_sort_batch *batch)
     firn_buffer_done(&batch->bytes);
     firn_buffer_done(&batch->offsets);
     firn_buffer_done(&batch->fixed);
+    firn_buffer_done(&batch->axes);
 }

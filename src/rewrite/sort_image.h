@@ -39,6 +39,10 @@ FIRN_CHECKED firn_status firn_sort_image_find(struct firn_op *op, const struct f
                                               const struct firn_ordering_field *field,
                                               const struct firn_parquet_node *leaf, const struct firn_type *type,
                                               struct firn_sort_image *out);
+/* Whether an order of the kind takes values of the type as they are. */
+bool firn_sort_image_accepts(enum firn_ordering_kind kind, const struct firn_type *type);
+/* WORD: of `count` values. */
+void firn_sort_image_words(const struct firn_sort_image *image, union firn_values values, size_t count, uint64_t *out);
 /* TEXT: the bytes of a value; borrowed. */
 struct firn_bytes firn_sort_image_text(const struct firn_sort_image *image, union firn_values values, size_t index);
 

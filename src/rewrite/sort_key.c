@@ -1,6 +1,8 @@
 /* Compiling an ordering: which leaves are read, and where each field lies in a key. */
 #include "rewrite/sort_key.h"
 
+#include "base/math.h"
+#include "rewrite/interleave.h"
 #include "rewrite/sort_column.h"
 
 #define KEY_BYTES_MAX (1 << 20)
@@ -52,13 +54,13 @@ static firn_status add_field(struct firn_op *op, struct compiler *compiler, cons
     FIRN_TRY(firn_sort_image_find(op, compiler->ordering, field, leaf->node, &leaf->field->type, &column->image));
     column->leaf = add_leaf(key, leaf);
     set_markers(compiler, field, column);
-    if (column->image.form != FIRN_IMAGE_TEXT) {
-        column->offset = key->fixed_bytes;
-        key->fixed_bytes += column->marked + column->image.width;
-    }
     key->column_count++;
-    if (key->fixed_bytes > KEY_BYTES_MAX)
+    if (column->image.form == FIRN_IMAGE_TEXT)
+        return FIRN_OK;
+    if (column->image.width >= KEY_BYTES_MAX - key->fixed_bytes)
         return firn_fail(op, FIRN_LIMIT, "the sort key of a row takes more than %d bytes", KEY_BYTES_MAX);
+    column->offset = key->fixed_bytes;
+    key->fixed_bytes += column->marked + column->image.width;
     return FIRN_OK;
 }
 
@@ -75,6 +77,34 @@ static void plan_runs(struct firn_op *op, struct firn_sort_key *key)
             runs[key->run_count++] = (struct firn_sort_run){ .column = i, .offset = column->offset, .bytes = bytes };
     }
     key->runs = runs;
+}
+
+/* Columns that are spread over their range need no more than half of their bits. */
+static unsigned hilbert_bits(const struct firn_ordering *ordering)
+{
+    if (ordering->kind != FIRN_ORDERING_HILBERT)
+        return 0;
+    for (uint32_t i = 0; i < ordering->field_count; i++)
+        if (!ordering->fields[i].has_range)
+            return 64;
+    return 32;
+}
+
+static void plan_curve(struct firn_op *op, const struct firn_ordering *ordering, struct firn_sort_key *key)
+{
+    struct firn_interleave *interleave = FIRN_NEW(op->arena, struct firn_interleave);
+    struct firn_interleave_column *columns =
+        FIRN_NEW_ARRAY(op->arena, struct firn_interleave_column, key->column_count);
+    key->hilbert_bits = hilbert_bits(ordering);
+    for (uint32_t i = 0; i < key->column_count; i++)
+        columns[i] = (struct firn_interleave_column){
+            .offset = key->columns[i].offset,
+            .bytes = key->hilbert_bits > 0 ? key->hilbert_bits / 8 : key->columns[i].image.width,
+        };
+    uint64_t bytes_max = key->hilbert_bits > 0 ? UINT64_MAX : ordering->key_bytes_max;
+    firn_interleave_init(op, columns, key->column_count, bytes_max, interleave);
+    key->interleave = interleave;
+    key->key_bytes = key->prefix_bytes + interleave->key_bytes;
 }
 
 static bool has_text(const struct firn_sort_key *key)
@@ -103,7 +133,9 @@ firn_status firn_sort_key_new(struct firn_op *op, const struct firn_ordering *or
         FIRN_TRY(add_field(op, &compiler, &ordering->fields[i]));
     if (out->column_count == 0)
         out->fixed_bytes = 1; /* keys that are all the same, since none may be empty */
-    if (has_text(out))
+    if (ordering->kind != FIRN_ORDERING_LINEAR && out->column_count > 0)
+        plan_curve(op, ordering, out);
+    else if (has_text(out))
         plan_runs(op, out);
     else
         out->key_bytes = prefix_bytes + out->fixed_bytes;

@@ -38,6 +38,7 @@ struct firn_sort_key {
     const struct firn_sort_run *runs; /* where lengths differ: what keys are joined from */
     uint32_t run_count;
     const struct firn_interleave *interleave; /* along a curve; NULL: LINEAR */
+    unsigned hilbert_bits;                    /* of a column; 0: it is no Hilbert curve */
 };
 
 /* Lives in op->arena, borrows ordering and schema. UNSUPPORTED for a transform that cannot be computed and for columns
@@ -57,6 +58,7 @@ struct firn_sort_batch {
 
     struct firn_sort_part *parts; /* one a column */
     struct firn_buffer fixed;     /* columns of fixed width, row by row, where they are not the keys yet */
+    struct firn_buffer axes;      /* coordinates of some rows */
 };
 
 /* In op->arena. firn_sort_batch_done frees the rest. */
