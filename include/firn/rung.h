@@ -29,6 +29,7 @@ enum firn_rung {
     ROW(DICTIONARY, "dictionary")           /* its dictionary is not the new chunk's */                                \
     ROW(SMALLER_ENCODED, "smaller-encoded") /* samples say that encoding anew makes the column smaller */              \
     ROW(STEP_END, "step-end")               /* the work was cut inside the page */                                     \
+    ROW(SORTED, "sorted")                   /* its rows take another order */                                          \
     ROW(FORCED, "forced")                   /* by option */
 
 enum firn_rung_reason {

@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "rewrite/feed.h"
+#include "rewrite/sort_bin.h"
 
 #include <math.h>
 
@@ -29,7 +30,6 @@ struct pass {
     struct firn_window window;
     struct firn_selection selection; /* of the step */
     struct firn_feed *feeds;         /* one an output leaf */
-    uint32_t *job_order;             /* leaves, the dearest first */
 
     double input_done, output_done; /* bytes so far, for the ratio */
     double sampled_at;              /* input_done when columns were sampled last; below 0: never */
@@ -208,7 +208,7 @@ static struct row_group_share row_group_share(const struct pass *pass)
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
 {
     struct pass *pass = context;
-    struct firn_feed *feed = &pass->feeds[pass->job_order[index]];
+    struct firn_feed *feed = &pass->feeds[pass->run->leaf_order[index]];
     if (pass->samples) {
         struct row_group_share share = row_group_share(pass);
         FIRN_TRY(firn_feed_sample(op, feed, &pass->window, share.rows, share.bytes));
@@ -308,29 +308,11 @@ static firn_status run_steps(struct firn_op *op, struct pass *pass)
 /* What the written rows must add up to: all that was read, less what was left out. */
 static void add_sums(struct pass *pass, struct firn_hash128 *sums)
 {
-    for (uint32_t i = 0; verifies(pass) && i < pass->run->schema.leaf_count; i++) {
-        struct firn_feed *feed = &pass->feeds[i];
-        struct firn_hash128 taken =
-            firn_hash128_subtract(firn_fingerprinter_sum(&feed->read), firn_fingerprinter_sum(&feed->left_out));
-        sums[i] = firn_hash128_add(sums[i], taken);
-    }
+    for (uint32_t i = 0; verifies(pass) && i < pass->run->schema.leaf_count; i++)
+        firn_feed_add_sum(&pass->feeds[i], &sums[i]);
 }
 
 /* Passes. */
-
-static void order_jobs(struct pass *pass)
-{
-    /* Wide values cost most, and the last job should be a short one. */
-    static const uint8_t cost[FIRN_PARQUET_TYPE_COUNT] = {
-        [FIRN_PARQUET_BYTE_ARRAY] = 4, [FIRN_PARQUET_FIXED] = 4, [FIRN_PARQUET_DOUBLE] = 3,
-        [FIRN_PARQUET_INT64] = 3,      [FIRN_PARQUET_FLOAT] = 2, [FIRN_PARQUET_INT32] = 2,
-    };
-    uint32_t leaf_count = pass->run->schema.leaf_count, at = 0;
-    for (int level = 4; level >= 0; level--)
-        for (uint32_t i = 0; i < leaf_count; i++)
-            if (cost[pass->run->schema.leaves[i].node->type] == level)
-                pass->job_order[at++] = i;
-}
 
 static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_files *files, uint32_t bin_index,
                       bool *counted)
@@ -365,10 +347,8 @@ static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_
     };
     firn_selection_init(op, &pass->selection);
     pass->feeds = FIRN_NEW_ARRAY(op->arena, struct firn_feed, leaf_count);
-    pass->job_order = FIRN_NEW_ARRAY(op->arena, uint32_t, leaf_count);
     for (uint32_t i = 0; i < leaf_count; i++)
         firn_feed_init(op, &pass->feeds[i], run, i, &pass->selection);
-    order_jobs(pass);
 }
 
 static void pass_done(struct pass *pass, struct firn_rung_counts *rungs)
@@ -418,7 +398,11 @@ static firn_status run_bin(struct firn_op *op, struct firn_group_run *run, uint3
     bool *counted = FIRN_NEW_ARRAY(op->arena, bool, bin->piece_count);
     struct firn_route route;
     FIRN_TRY(firn_route_new(op, run, bin, counted, &route));
-    firn_status status = run_passes(op, run, index, counted, &route, files);
+    firn_status status;
+    if (run->group->ordering)
+        status = firn_sort_bin_run(op, run, index, counted, &route, files);
+    else
+        status = run_passes(op, run, index, counted, &route, files);
     firn_route_done(&route);
     return status;
 }

@@ -65,6 +65,21 @@ static firn_status find_spec(struct firn_op *op, struct firn_group_run *run)
     return FIRN_OK;
 }
 
+/* Wide values cost most, and the last job should be a short one. */
+static void order_leaves(struct firn_op *op, struct firn_group_run *run)
+{
+    static const uint8_t cost[FIRN_PARQUET_TYPE_COUNT] = {
+        [FIRN_PARQUET_BYTE_ARRAY] = 4, [FIRN_PARQUET_FIXED] = 4, [FIRN_PARQUET_DOUBLE] = 3,
+        [FIRN_PARQUET_INT64] = 3,      [FIRN_PARQUET_FLOAT] = 2, [FIRN_PARQUET_INT32] = 2,
+    };
+    uint32_t at = 0;
+    run->leaf_order = FIRN_NEW_ARRAY(op->arena, uint32_t, run->schema.leaf_count);
+    for (int level = 4; level >= 0; level--)
+        for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+            if (cost[run->schema.leaves[i].node->type] == level)
+                run->leaf_order[at++] = i;
+}
+
 firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_metadata *metadata = run->context->metadata;
@@ -74,6 +89,7 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
     if (lineage && !run->group->input_sequence_numbers)
         return firn_fail(op, FIRN_USAGE, "a group of a format version 3 table needs its inputs' sequence numbers");
     FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
+    order_leaves(op, run);
     FIRN_TRY(firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &run->schema, &run->options));
     for (uint32_t i = 0; i < run->schema.leaf_count; i++)
         firn_splice_options_set(&run->context->layout, &run->options.leaves[i]);
@@ -302,7 +318,8 @@ static firn_status run_group(struct firn_op *op, const struct firn_rewrite_conte
     FIRN_TRY(firn_group_run_init(op, &run));
     if (group->index == 0)
         warn_of_bloom_filters(op, context->metadata);
-    firn_row_mapper_init(&mapper, context->row_map_bytes_max);
+    /* Sorted rows have no neighbours in common with their inputs: a map would take more than the rows. */
+    firn_row_mapper_init(&mapper, group->ordering ? 0 : context->row_map_bytes_max);
     firn_status status = run_bins(op, &run, out);
     firn_row_mapper_done(&mapper);
     return status;

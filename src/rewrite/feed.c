@@ -10,10 +10,20 @@ void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct fir
     const struct firn_output_leaf *leaf = &run->schema.leaves[leaf_index];
     *feed = (struct firn_feed){
         .column = { .leaf = leaf, .codec = run->codecs[leaf_index], .splicer = &feed->splicer },
-        .splicer = { .leaf = leaf->node, .options = &run->options.leaves[leaf_index], .policy = run->context->layout },
+        .splicer = { .leaf = leaf->node,
+                     .options = &run->options.leaves[leaf_index],
+                     .policy = run->context->layout,
+                     .sorts = selection->sorting },
         .selection = selection,
         .cursors = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)selection->output_count + 1),
     };
+}
+
+void firn_feed_add_sum(struct firn_feed *feed, struct firn_hash128 *sum)
+{
+    struct firn_hash128 taken =
+        firn_hash128_subtract(firn_fingerprinter_sum(&feed->read), firn_fingerprinter_sum(&feed->left_out));
+    *sum = firn_hash128_add(*sum, taken);
 }
 
 void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs)
@@ -24,7 +34,7 @@ void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs)
     firn_rung_counts_add(rungs, &feed->splicer.counts);
 }
 
-/* Rows that go to an output are encoded; those that go nowhere only count for the proof. */
+/* Rows that go to an output are encoded, or held to be sorted; those that go nowhere only count for the proof. */
 static firn_status give_rows(struct firn_op *op, struct firn_feed *feed, uint32_t list,
                              const struct firn_vector *vector)
 {
@@ -32,6 +42,8 @@ static firn_status give_rows(struct firn_op *op, struct firn_feed *feed, uint32_
     uint32_t leaf = feed->column.leaf->node->leaf_index;
     if (list == selection->output_count)
         return firn_fingerprinter_add(op, &feed->left_out, vector);
+    if (selection->sorting)
+        return firn_held_column_append(op, &selection->sorting->columns[leaf], vector);
     if (vector->indices && feed->column.slots_left > 0 && firn_splicer_may_copy(&feed->splicer))
         FIRN_TRY(firn_output_adopt(op, &selection->outputs[list], leaf, vector->dictionary));
     return firn_output_append(op, &selection->outputs[list], leaf, vector);

@@ -27,6 +27,8 @@ FIRN_CHECKED firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *
 /* Takes the column through the step's rows, which the window holds. Columns are independent of each other. */
 FIRN_CHECKED firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
                                        int64_t rows);
+/* Verify full: adds the fingerprint of what outputs took to `sum`. */
+void firn_feed_add_sum(struct firn_feed *feed, struct firn_hash128 *sum);
 /* Adds what became of the pages read to `rungs`. */
 void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs);
 

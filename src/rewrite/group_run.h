@@ -25,6 +25,7 @@ struct firn_group_run {
     const struct firn_metrics_config *metrics;
     const struct firn_partition_spec *spec; /* of the output */
     const struct firn_type *partition_types;
+    uint32_t *leaf_order;               /* leaves, those first that take longest */
     struct firn_text file_ending;       /* of the outputs' names */
     struct firn_codec_context **codecs; /* one a leaf: a leaf is worked by one thread at a time */
     uint64_t window_bytes;              /* input files to hold at once */

@@ -1,6 +1,7 @@
 /* Row groups, files and their records. */
 #include "rewrite/output.h"
 
+#include "base/math.h"
 #include "rewrite/output_metrics.h"
 #include "rewrite/proof.h"
 #include "table/location.h"
@@ -125,11 +126,22 @@ static firn_status finish_chunk(struct firn_op *op, void *context, size_t index)
     return status;
 }
 
+/* How many columns are finished side by side: a dictionary is printed, compressed and put in front of its pages. */
+static uint32_t finish_width(const struct firn_output *output)
+{
+    enum { DICTIONARY_COPIES = 3 };
+    uint64_t most = output->run->encoder_bytes, used = firn_output_memory(output), largest = 1;
+    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++)
+        largest = FIRN_MAX(largest, DICTIONARY_COPIES * firn_chunk_writer_dictionary_bytes(output->writers[i]));
+    return used < most ? (uint32_t)FIRN_MAX(FIRN_MIN((most - used) / largest, UINT32_MAX), 1) : 1;
+}
+
 static firn_status write_row_group(struct firn_op *op, struct firn_output *output, struct firn_encoded_chunk *chunks)
 {
     struct firn_group_run *run = output->run;
     struct finishing finishing = { .output = output, .chunks = chunks };
-    FIRN_TRY(firn_pool_run(op, run->context->pool, run->schema.leaf_count, 0, finish_chunk, &finishing));
+    FIRN_TRY(
+        firn_pool_run(op, run->context->pool, run->schema.leaf_count, finish_width(output), finish_chunk, &finishing));
     for (uint32_t i = 0; i < run->schema.leaf_count; i++)
         FIRN_TRY(
             firn_column_totals_add(op, &output->file_arena, &output->totals[i], &run->schema.leaves[i], &chunks[i]));
@@ -176,7 +188,7 @@ static firn_status describe_file(struct firn_op *op, const struct firn_output *o
         .partition = *output->partition,
         .record_count = footer->row_count,
         .file_bytes = (int64_t)file_bytes,
-        .sort_order_id = 0,
+        .sort_order_id = output->run->group->ordering ? output->run->group->ordering->sort_order_id : 0,
         .first_row_id = FIRN_ABSENT,
         .content_offset = FIRN_ABSENT,
         .content_bytes = FIRN_ABSENT,

@@ -52,10 +52,23 @@ static firn_status leave_out(struct firn_op *op, struct firn_selection *selectio
     return list_rows(op, &selection->lists[selection->output_count], stretch->row, stretch->count);
 }
 
+/* Gives a stretch to the rows to be sorted. */
+static firn_status give_to_sort(struct firn_op *op, struct firn_selection *selection, const struct stretch *stretch,
+                                uint32_t partition)
+{
+    const struct firn_sort_target *target = selection->sorting;
+    target->partition_rows[partition] += stretch->count;
+    for (int64_t i = 0; i < stretch->count && selection->route->partition_count > 1; i++)
+        FIRN_TRY(firn_buffer_append(op, target->partitions, &partition, sizeof partition));
+    return list_rows(op, &selection->lists[0], stretch->row, stretch->count);
+}
+
 /* Gives a stretch to the output of its partition, or to none when this pass does not write it. */
 static firn_status give(struct firn_op *op, struct firn_selection *selection, const struct stretch *stretch,
                         uint32_t partition)
 {
+    if (selection->sorting)
+        return give_to_sort(op, selection, stretch, partition);
     if (partition < selection->first_partition || partition - selection->first_partition >= selection->output_count)
         return leave_out(op, selection, stretch);
     uint32_t index = partition - selection->first_partition;

@@ -3,6 +3,7 @@
 #define FIRN_REWRITE_SELECTION_H
 
 #include "rewrite/gather.h"
+#include "rewrite/held_column.h"
 #include "rewrite/output.h"
 #include "rewrite/route.h"
 #include "rewrite/window.h"
@@ -13,12 +14,20 @@ struct firn_row_list {
     int64_t row_count;
 };
 
+/* Where rows go that are put in order before they are written. */
+struct firn_sort_target {
+    struct firn_held_column *columns; /* one a leaf */
+    struct firn_buffer *partitions;   /* gets the partition of each row (uint32_t), if there are several */
+    int64_t *partition_rows;          /* rows of each partition */
+};
+
 struct firn_selection {
     struct firn_group_run *run;
     const struct firn_route *route;
     struct firn_output *outputs; /* of partitions first_partition and up */
     uint32_t output_count, first_partition;
-    bool with_left_out; /* list the rows that no output takes, too */
+    const struct firn_sort_target *sorting; /* rows of all partitions go there, as to one output; NULL: they do not */
+    bool with_left_out;                     /* list the rows that no output takes, too */
 
     /* The step. */
     struct firn_row_list *lists; /* one an output, then the rows left out */

@@ -43,6 +43,8 @@ static bool is_same_nesting(const struct firn_leaf_plan *plan, const struct firn
 enum firn_rung_reason firn_splicer_chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
                                                  const struct firn_column_chunk *chunk)
 {
+    if (splicer->sorts)
+        return FIRN_REASON_SORTED;
     if (splicer->policy.is_forced && splicer->policy.forced >= FIRN_RUNG_REMAP)
         return FIRN_REASON_FORCED;
     if (!plan->has_values || !is_same_nesting(plan, splicer->leaf)) /* without values the pages are another column's */
@@ -158,7 +160,7 @@ void firn_splicer_count_passed_over(struct firn_splicer *splicer, const struct f
 void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,
                                 enum firn_rung_reason reason)
 {
-    bool remaps = firn_encoding_is_dictionary(page->header.encoding) && splicer->options->dictionary;
+    bool remaps = !splicer->sorts && firn_encoding_is_dictionary(page->header.encoding) && splicer->options->dictionary;
     settle_kept(splicer, FIRN_RUNG_SPLICE);
     count(&splicer->counts.rungs[remaps ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE], page);
     count(&splicer->counts.reasons[reason], page);

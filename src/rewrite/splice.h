@@ -12,6 +12,7 @@ struct firn_splicer {
     const struct firn_parquet_node *leaf;     /* of the output */
     const struct firn_chunk_options *options; /* of its chunks */
     struct firn_layout_policy policy;
+    bool sorts;           /* rows take another order: nothing is copied */
     bool smaller_encoded; /* samples of the row group say so */
 
     /* The input chunk being read. */

@@ -323,6 +323,7 @@ struct fixture_run {
     uint64_t row_map_bytes_max;
     bool counts_only;
     struct firn_layout_policy layout;
+    const struct firn_ordering *ordering;
 };
 
 static inline firn_status fixture_execute(struct firn_op *op, const struct fixture_run *run,
@@ -341,6 +342,7 @@ static inline firn_status fixture_execute(struct firn_op *op, const struct fixtu
         .bins = run->bins ? run->bins : &whole,
         .bin_count = run->bins ? run->bin_count : 1,
         .output_spec_id = run->output_spec_id,
+        .ordering = run->ordering,
         .file_bytes_max = run->file_bytes_max ? run->file_bytes_max : UINT64_C(1) << 30,
     };
     struct firn_rewrite_context context = {

@@ -347,8 +347,9 @@ static inline void check_map(struct table_test *test, const struct firn_row_map 
     }
 }
 
-/* Exactly the rows that are not deleted are there, each once and whole, and the map knows where. */
-static inline void check_result(struct table_test *test, const struct firn_rewrite_result *result, uint64_t seed)
+/* Exactly the rows that are not deleted are there, each once and whole. Gives where. */
+static inline struct places *check_rows(struct table_test *test, const struct firn_rewrite_result *result,
+                                        uint64_t seed)
 {
     struct places *places = FIRN_NEW(test->op->arena, struct places);
     int64_t all = test->first_rows[test->file_count], deleted = 0, written = 0;
@@ -360,6 +361,13 @@ static inline void check_result(struct table_test *test, const struct firn_rewri
     for (uint32_t f = 0; f < result->file_count; f++)
         written += check_file(test, result, f, places, seed);
     CHECK(written == all - deleted, "seed %" PRIu64, seed);
+    return places;
+}
+
+/* And the map knows where they are. */
+static inline void check_result(struct table_test *test, const struct firn_rewrite_result *result, uint64_t seed)
+{
+    const struct places *places = check_rows(test, result, seed);
     CHECK(result->row_map, "seed %" PRIu64 ": no map", seed);
     check_map(test, result->row_map, places, seed);
 }
@@ -378,6 +386,54 @@ static inline uint32_t roll(struct dice *dice, uint32_t sides)
 {
     dice->state = dice->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t)((dice->state ^ dice->state >> 29) >> 16) % sides;
+}
+
+static inline void add_any_file(struct table_test *test, struct dice *dice)
+{
+    struct firn_chunk_options options = firn_chunk_options_default();
+    int group_rows[GROUPS_MAX];
+    size_t groups = roll(dice, GROUPS_MAX + 1);
+    options.dictionary = roll(dice, 2);
+    options.page_v2 = roll(dice, 2);
+    options.page_rows_max = 1 + roll(dice, roll(dice, 2) ? 5 : 80);
+    options.codec = roll(dice, 2) ? FIRN_CODEC_ZSTD : FIRN_CODEC_SNAPPY;
+    for (size_t g = 0; g < groups; g++)
+        group_rows[g] = (int)roll(dice, ROWS_MAX);
+    add_file(test, group_rows, groups, options);
+}
+
+/* Some files lose nothing, some all, some single rows, some stretches. */
+static inline void delete_any_rows(struct table_test *test, struct dice *dice)
+{
+    static const uint32_t percents[] = { 0, 1, 10, 50, 97, 100 };
+    for (uint32_t f = 0; f < test->file_count; f++) {
+        uint32_t percent = percents[roll(dice, 6)], stretch = roll(dice, 2) ? 1 : 1 + roll(dice, 30);
+        for (int64_t row = test->first_rows[f]; row < test->first_rows[f + 1];) {
+            bool is_deleted = roll(dice, 100) < percent;
+            for (uint32_t i = 0; i < stretch && row < test->first_rows[f + 1]; i++)
+                test->deleted[row++] = is_deleted;
+        }
+    }
+}
+
+/* Cuts every file into pieces and deals them to bins, in order. */
+static inline void deal_pieces(struct table_test *test, struct dice *dice, struct fixture_run *run)
+{
+    struct firn_op *op = test->op;
+    struct firn_rewrite_bin *bins = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_bin, BINS_MAX);
+    for (uint32_t i = 0; i < BINS_MAX; i++)
+        bins[i].pieces = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_piece, FILES_MAX * PIECES_MAX);
+    for (uint32_t f = 0; f < test->file_count; f++) {
+        uint64_t size = (uint64_t)test->files[f].file_bytes, offset = 0;
+        for (uint32_t left = 1 + roll(dice, PIECES_MAX); left > 0; left--) {
+            uint64_t length = left == 1 ? size - offset : roll(dice, (uint32_t)(size - offset) + 1);
+            struct firn_rewrite_bin *bin = &bins[roll(dice, BINS_MAX)];
+            bin->pieces[bin->piece_count++] = (struct firn_rewrite_piece){ f, offset, length };
+            offset += length;
+        }
+    }
+    run->bins = bins;
+    run->bin_count = BINS_MAX;
 }
 
 #endif

@@ -1,0 +1,336 @@
+/* Appending vectors to held columns, and taking rows out. Rows are found without counting levels: a column that is not
+ * repeated has a place a row, a repeated one knows where each row begins. */
+#include "rewrite/held_column.h"
+
+#include "base/math.h"
+#include "format/parquet/unpack.h"
+
+#define PREFETCH_ROWS 24 /* rows are far apart: memory is asked for them so many rows ahead */
+
+static uint32_t *as_u32(const struct firn_buffer *buffer)
+{
+    return (uint32_t *)(void *)buffer->data;
+}
+
+static bool is_repeated(const struct firn_held_column *column)
+{
+    return column->leaf->rep_max > 0;
+}
+
+static size_t value_width(const struct firn_held_column *column)
+{
+    return firn_value_width(column->leaf->type, column->leaf->type_length);
+}
+
+static bool has_value(const struct firn_vector *vector, uint32_t slot)
+{
+    return !vector->def || vector->def[slot] == vector->def_max;
+}
+
+/* Appending. */
+
+static firn_status append_levels(struct firn_op *op, struct firn_held_column *column, const struct firn_vector *vector)
+{
+    uint8_t *at;
+    if (vector->rep)
+        FIRN_TRY(firn_buffer_append(op, &column->rep, vector->rep, vector->slot_count));
+    if (!vector->def && column->def.len == 0)
+        return FIRN_OK;
+    if (column->def.len < column->slot_count) {
+        FIRN_TRY(firn_buffer_extend(op, &column->def, column->slot_count, &at));
+        memset(at, vector->def_max, column->slot_count);
+    }
+    FIRN_TRY(firn_buffer_extend(op, &column->def, vector->slot_count, &at));
+    if (vector->def)
+        memcpy(at, vector->def, vector->slot_count);
+    else
+        memset(at, vector->def_max, vector->slot_count);
+    return FIRN_OK;
+}
+
+static firn_status append_row_starts(struct firn_op *op, struct firn_held_column *column,
+                                     const struct firn_vector *vector)
+{
+    uint8_t *slots, *firsts;
+    size_t bytes = (size_t)vector->row_count * sizeof(uint32_t);
+    uint32_t row = 0, value = column->value_count;
+    FIRN_TRY(firn_buffer_extend(op, &column->slots, bytes, &slots));
+    FIRN_TRY(firn_buffer_extend(op, &column->firsts, bytes, &firsts));
+    for (uint32_t i = 0; i < vector->slot_count; i++) {
+        if (vector->rep[i] == 0) {
+            ((uint32_t *)(void *)slots)[row] = column->slot_count + i;
+            ((uint32_t *)(void *)firsts)[row++] = value;
+        }
+        value += has_value(vector, i);
+    }
+    return FIRN_OK;
+}
+
+/* Walks the places of a vector in a column: for each, its value's index or that it has none. */
+struct place_walk {
+    const struct firn_vector *vector;
+    bool spaced;
+    uint32_t place_count, value;
+};
+
+static struct place_walk places_of(const struct firn_held_column *column, const struct firn_vector *vector)
+{
+    bool spaced = !is_repeated(column);
+    return (struct place_walk){ vector, spaced && vector->def, spaced ? vector->slot_count : vector->value_count, 0 };
+}
+
+static bool next_value(struct place_walk *walk, uint32_t place, size_t *index)
+{
+    const struct firn_vector *vector = walk->vector;
+    if (walk->spaced && vector->def[place] != vector->def_max)
+        return false;
+    *index = vector->indices ? vector->indices[walk->value] : walk->value;
+    walk->value++;
+    return true;
+}
+
+static union firn_values source_values(const struct firn_vector *vector)
+{
+    return vector->indices ? vector->dictionary->values : vector->values;
+}
+
+static firn_status append_fixed(struct firn_op *op, struct firn_held_column *column, const struct firn_vector *vector)
+{
+    struct place_walk walk = places_of(column, vector);
+    size_t width = value_width(column), index;
+    const uint8_t *from = source_values(vector).any;
+    uint8_t *to;
+    FIRN_TRY(firn_buffer_extend(op, &column->values, walk.place_count * width, &to));
+    if (!walk.spaced && !vector->indices) {
+        if (walk.place_count > 0)
+            memcpy(to, from, walk.place_count * width);
+        return FIRN_OK;
+    }
+    for (uint32_t i = 0; i < walk.place_count; i++, to += width) {
+        if (!next_value(&walk, i, &index))
+            memset(to, 0, width);
+        else if (width == 8)
+            memcpy(to, from + index * 8, 8);
+        else
+            memcpy(to, from + index * width, width);
+    }
+    return FIRN_OK;
+}
+
+static uint64_t slices_bytes(const struct firn_held_column *column, const struct firn_vector *vector)
+{
+    struct place_walk walk = places_of(column, vector);
+    const struct firn_slice *from = source_values(vector).slice;
+    uint64_t bytes = 0;
+    size_t index;
+    for (uint32_t i = 0; i < walk.place_count; i++)
+        if (next_value(&walk, i, &index))
+            bytes += from[index].len;
+    return bytes;
+}
+
+static firn_status append_slices(struct firn_op *op, struct firn_held_column *column, const struct firn_vector *vector)
+{
+    struct place_walk walk = places_of(column, vector);
+    const struct firn_slice *from = source_values(vector).slice;
+    uint64_t bytes = slices_bytes(column, vector);
+    uint32_t end = (uint32_t)column->values.len;
+    uint8_t *to, *ends;
+    size_t index;
+    if (bytes > UINT32_MAX - column->values.len)
+        return firn_fail(op, FIRN_LIMIT, "%" PRIu64 " more bytes in column '%.*s' are too many to be sorted at once",
+                         bytes, FIRN_FMT(column->leaf->path));
+    FIRN_TRY(firn_buffer_extend(op, &column->values, (size_t)bytes, &to));
+    FIRN_TRY(firn_buffer_extend(op, &column->ends, walk.place_count * sizeof end, &ends));
+    for (uint32_t i = 0; i < walk.place_count; i++) {
+        if (next_value(&walk, i, &index) && from[index].len > 0) {
+            memcpy(to, from[index].data, from[index].len);
+            to += from[index].len;
+            end += from[index].len;
+        }
+        ((uint32_t *)(void *)ends)[i] = end;
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_held_column_append(struct firn_op *op, struct firn_held_column *column,
+                                    const struct firn_vector *vector)
+{
+    if (vector->slot_count > UINT32_MAX - column->slot_count)
+        return firn_fail(op, FIRN_LIMIT, "column '%.*s' has too many values to be sorted at once",
+                         FIRN_FMT(column->leaf->path));
+    FIRN_TRY(append_levels(op, column, vector));
+    if (is_repeated(column))
+        FIRN_TRY(append_row_starts(op, column, vector));
+    if (column->leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        FIRN_TRY(append_slices(op, column, vector));
+    else
+        FIRN_TRY(append_fixed(op, column, vector));
+    column->row_count += vector->row_count;
+    column->slot_count += vector->slot_count;
+    column->value_count += vector->value_count;
+    return FIRN_OK;
+}
+
+/* Taking. */
+
+/* Places of the column that lie side by side and are taken together. */
+struct place_range {
+    uint32_t first, count;
+};
+
+static firn_status reserve_array(struct firn_op *op, struct firn_buffer *buffer, size_t count, size_t width)
+{
+    size_t bytes;
+    if (!firn_size_mul(count, width, &bytes))
+        return firn_fail(op, FIRN_LIMIT, "%zu values of %zu bytes", count, width);
+    return firn_buffer_resize(op, buffer, FIRN_MAX(bytes, 1));
+}
+
+static uint32_t slots_end(const struct firn_held_column *column, uint32_t row)
+{
+    return row + 1 < column->row_count ? as_u32(&column->slots)[row + 1] : column->slot_count;
+}
+
+static uint32_t values_end(const struct firn_held_column *column, uint32_t row)
+{
+    return row + 1 < column->row_count ? as_u32(&column->firsts)[row + 1] : column->value_count;
+}
+
+/* How many slots and values the rows have; of a column that is not repeated, one each at most. */
+static void size_rows(const struct firn_held_column *column, const uint32_t *rows, uint32_t count,
+                      struct firn_vector *out)
+{
+    size_t slots = count, values = count;
+    for (uint32_t i = 0; i < count && is_repeated(column); i++) {
+        slots += slots_end(column, rows[i]) - as_u32(&column->slots)[rows[i]] - 1;
+        values += values_end(column, rows[i]) - as_u32(&column->firsts)[rows[i]] - 1;
+    }
+    out->slot_count = (uint32_t)slots;
+    out->value_count = (uint32_t)values;
+}
+
+static void take_slices(const struct firn_held_column *column, struct place_range places, struct firn_slice *to)
+{
+    const uint32_t *ends = as_u32(&column->ends);
+    uint32_t at = places.first > 0 ? ends[places.first - 1] : 0;
+    __builtin_prefetch(column->values.data + at);
+    for (uint32_t i = 0; i < places.count; i++) {
+        uint32_t end = ends[places.first + i];
+        to[i] = (struct firn_slice){ column->values.data + at, end - at };
+        at = end;
+    }
+}
+
+static void take_places(const struct firn_held_column *column, struct place_range places, size_t width, uint8_t *to)
+{
+    if (column->leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        take_slices(column, places, (struct firn_slice *)(void *)to);
+    else if (places.count == 1 && width == 8)
+        memcpy(to, column->values.data + (size_t)places.first * 8, 8);
+    else if (places.count == 1 && width == 4)
+        memcpy(to, column->values.data + (size_t)places.first * 4, 4);
+    else if (places.count > 0)
+        memcpy(to, column->values.data + places.first * width, places.count * width);
+}
+
+static void prefetch_place(const struct firn_held_column *column, uint32_t place, size_t width)
+{
+    bool has_ends = column->leaf->type == FIRN_PARQUET_BYTE_ARRAY;
+    __builtin_prefetch(has_ends ? column->ends.data + (size_t)place * sizeof(uint32_t)
+                                : column->values.data + place * width);
+}
+
+static void take_flat(const struct firn_held_column *column, const uint32_t *rows, struct firn_taken_rows *taken,
+                      struct firn_vector *out)
+{
+    size_t width = value_width(column);
+    uint8_t *to = taken->values.data;
+    for (uint32_t i = 0; i < out->slot_count; i++) {
+        if (i + PREFETCH_ROWS < out->slot_count)
+            prefetch_place(column, rows[i + PREFETCH_ROWS], width);
+        if (column->def.len > 0) {
+            taken->def.data[i] = column->def.data[rows[i]];
+            if (taken->def.data[i] != out->def_max)
+                continue;
+        }
+        take_places(column, (struct place_range){ rows[i], 1 }, width, to);
+        to += width;
+    }
+    out->value_count = width > 0 ? (uint32_t)((size_t)(to - taken->values.data) / width) : out->value_count;
+}
+
+static void take_repeated(const struct firn_held_column *column, const uint32_t *rows, uint32_t count,
+                          struct firn_taken_rows *taken)
+{
+    size_t width = value_width(column), slots = 0;
+    uint8_t *to = taken->values.data;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = as_u32(&column->slots)[rows[i]], end = slots_end(column, rows[i]);
+        uint32_t value = as_u32(&column->firsts)[rows[i]], value_count = values_end(column, rows[i]) - value;
+        memcpy(taken->rep.data + slots, column->rep.data + slot, end - slot);
+        if (column->def.len > 0)
+            memcpy(taken->def.data + slots, column->def.data + slot, end - slot);
+        take_places(column, (struct place_range){ value, value_count }, width, to);
+        to += value_count * width;
+        slots += end - slot;
+    }
+}
+
+firn_status firn_held_column_take(struct firn_op *op, const struct firn_held_column *column, const uint32_t *rows,
+                                  uint32_t count, struct firn_taken_rows *taken, struct firn_vector *out)
+{
+    const struct firn_parquet_node *leaf = column->leaf;
+    *out = (struct firn_vector){
+        .type = leaf->type,
+        .type_length = leaf->type_length,
+        .rep_max = leaf->rep_max,
+        .def_max = leaf->def_max,
+        .row_count = count,
+    };
+    size_rows(column, rows, count, out);
+    FIRN_TRY(reserve_array(op, &taken->values, out->value_count, value_width(column)));
+    if (is_repeated(column))
+        FIRN_TRY(reserve_array(op, &taken->rep, out->slot_count, 1));
+    if (column->def.len > 0)
+        FIRN_TRY(reserve_array(op, &taken->def, out->slot_count, 1));
+    if (is_repeated(column))
+        take_repeated(column, rows, count, taken);
+    else
+        take_flat(column, rows, taken, out);
+    out->rep = is_repeated(column) ? taken->rep.data : NULL;
+    out->def = out->value_count < out->slot_count ? taken->def.data : NULL;
+    out->values.any = taken->values.data;
+    return FIRN_OK;
+}
+
+void firn_taken_rows_done(struct firn_taken_rows *taken)
+{
+    firn_buffer_done(&taken->rep);
+    firn_buffer_done(&taken->def);
+    firn_buffer_done(&taken->values);
+}
+
+uint64_t firn_held_column_bytes(const struct firn_held_column *column)
+{
+    return (uint64_t)column->rep.len + column->def.len + column->slots.len + column->firsts.len + column->values.len +
+           column->ends.len;
+}
+
+void firn_held_column_clear(struct firn_held_column *column)
+{
+    struct firn_buffer *buffers[] = { &column->rep,    &column->def,    &column->slots,
+                                      &column->firsts, &column->values, &column->ends };
+    for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
+        firn_buffer_clear(buffers[i]);
+    column->row_count = column->slot_count = column->value_count = 0;
+}
+
+void firn_held_column_done(struct firn_held_column *column)
+{
+    struct firn_buffer *buffers[] = { &column->rep,    &column->def,    &column->slots,
+                                      &column->firsts, &column->values, &column->ends };
+    for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
+        firn_buffer_done(buffers[i]);
+    *column = (struct firn_held_column){ .leaf = column->leaf };
+}

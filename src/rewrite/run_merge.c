@@ -1,0 +1,301 @@
+/* A turn of a merge: of each run some blocks are in memory, and of their rows those come next whose keys are not above
+ * the least last key of a run that has more blocks. They are sorted anew, which costs less than telling from which run
+ * each comes. */
+#include "rewrite/run_merge.h"
+
+#include "base/math.h"
+#include "rewrite/column.h"
+#include "rewrite/run_part.h"
+
+/* Rows of a block; those before `done` were given. */
+struct loaded_block {
+    struct firn_buffer bytes; /* as they lie in the spill */
+    struct firn_buffer key_body;
+    struct firn_buffer key_offsets; /* uint64_t */
+    struct firn_row_keys keys;
+    uint64_t held_bytes;
+    uint32_t done, end; /* `end`: of the rows given in this turn */
+};
+
+/* A run being read, and its blocks in memory. */
+struct run_reader {
+    const struct firn_sorted_run *run;
+    size_t next; /* block to load */
+    FIRN_ARRAY(struct loaded_block) blocks;
+};
+
+struct firn_run_merge {
+    struct firn_run_merge_config config;
+    struct run_reader *readers;
+    uint64_t held_bytes;
+
+    /* The turn. */
+    struct firn_held_column *columns;     /* the rows given, */
+    struct firn_buffer keys, key_offsets; /* their keys */
+    struct firn_buffer order;
+    uint32_t row_count;
+};
+
+struct firn_run_merge *firn_run_merge_open(struct firn_op *op, const struct firn_run_merge_config *config)
+{
+    uint32_t leaf_count = config->run->schema.leaf_count;
+    struct firn_run_merge *merge = FIRN_NEW(op->arena, struct firn_run_merge);
+    *merge = (struct firn_run_merge){
+        .config = *config,
+        .readers = FIRN_NEW_ARRAY(op->arena, struct run_reader, config->run_count),
+        .columns = FIRN_NEW_ARRAY(op->arena, struct firn_held_column, leaf_count),
+    };
+    for (uint32_t i = 0; i < config->run_count; i++)
+        merge->readers[i].run = &config->runs[i];
+    for (uint32_t i = 0; i < leaf_count; i++)
+        merge->columns[i].leaf = config->run->schema.leaves[i].node;
+    return merge;
+}
+
+/* Loading. */
+
+static void free_block(struct firn_run_merge *merge, struct loaded_block *block)
+{
+    merge->held_bytes -= block->held_bytes;
+    firn_buffer_done(&block->bytes);
+    firn_buffer_done(&block->key_body);
+    firn_buffer_done(&block->key_offsets);
+}
+
+/* A part of a block; they lie behind their lengths. */
+static struct firn_bytes part_of(const struct firn_run_merge *merge, const struct loaded_block *block, uint32_t part)
+{
+    uint32_t part_count = merge->config.run->schema.leaf_count + 1;
+    size_t offset = part_count * sizeof(uint32_t);
+    for (uint32_t i = 0; i < part; i++)
+        offset += firn_load_le32(block->bytes.data + i * sizeof(uint32_t));
+    return (struct firn_bytes){ block->bytes.data + offset,
+                                firn_load_le32(block->bytes.data + part * sizeof(uint32_t)) };
+}
+
+static firn_status place_keys(struct firn_op *op, struct loaded_block *block, struct firn_bytes body, uint32_t count)
+{
+    FIRN_TRY(firn_buffer_resize(op, &block->key_offsets, ((size_t)count + 1) * sizeof(uint64_t)));
+    uint64_t *offsets = (uint64_t *)(void *)block->key_offsets.data;
+    offsets[0] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        offsets[i + 1] = offsets[i] + firn_load_le32(body.data + i * sizeof(uint32_t));
+    block->keys.bytes = body.data + count * sizeof(uint32_t);
+    block->keys.offsets = offsets;
+    return FIRN_OK;
+}
+
+static firn_status load_keys(struct firn_op *op, const struct firn_run_merge *merge, struct loaded_block *block)
+{
+    struct firn_bytes part = part_of(merge, block, merge->config.run->schema.leaf_count), body;
+    struct firn_run_part head;
+    FIRN_TRY(firn_run_part_get(op, part, NULL, &block->key_body, &head, &body));
+    block->keys = (struct firn_row_keys){
+        .bytes = body.data,
+        .width = merge->config.key_width,
+        .count = head.row_count,
+    };
+    return merge->config.key_width > 0 ? FIRN_OK : place_keys(op, block, body, head.row_count);
+}
+
+static bool has_more(const struct run_reader *reader)
+{
+    return reader->next < reader->run->blocks.count;
+}
+
+static firn_status load_block(struct firn_op *op, struct firn_run_merge *merge, struct run_reader *reader)
+{
+    const struct firn_run_block *place = &reader->run->blocks.items[reader->next++];
+    struct loaded_block block = { 0 };
+    FIRN_TRY(firn_op_check(op));
+    firn_status status = firn_spill_get(op, merge->config.spill, place->offset, place->bytes, &block.bytes);
+    if (status == FIRN_OK)
+        status = load_keys(op, merge, &block);
+    block.held_bytes = place->held_bytes;
+    merge->held_bytes += block.held_bytes;
+    if (status == FIRN_OK)
+        FIRN_PUSH(op->arena, &reader->blocks, block);
+    else
+        free_block(merge, &block);
+    return status;
+}
+
+static struct firn_bytes last_key(const struct run_reader *reader)
+{
+    const struct firn_row_keys *keys = &reader->blocks.items[reader->blocks.count - 1].keys;
+    return firn_row_key(keys, keys->count - 1);
+}
+
+/* The run whose blocks end first, of those that have more; NULL: no run has. */
+static struct run_reader *first_to_end(const struct firn_run_merge *merge)
+{
+    struct run_reader *found = NULL;
+    for (uint32_t i = 0; i < merge->config.run_count; i++) {
+        struct run_reader *reader = &merge->readers[i];
+        if (!has_more(reader))
+            continue;
+        if (reader->blocks.count == 0)
+            return reader;
+        if (!found || firn_key_compare(last_key(reader), last_key(found)) < 0)
+            found = reader;
+    }
+    return found;
+}
+
+/* Loads what comes next; at least one block of each run that has more. */
+static firn_status fill(struct firn_op *op, struct firn_run_merge *merge, struct run_reader **ends_first)
+{
+    for (;;) {
+        struct run_reader *reader = first_to_end(merge);
+        bool is_empty = reader && reader->blocks.count == 0;
+        *ends_first = reader;
+        if (!reader || (!is_empty && merge->held_bytes >= merge->config.bytes_max))
+            return FIRN_OK;
+        FIRN_TRY(load_block(op, merge, reader));
+    }
+}
+
+/* Choosing rows. */
+
+/* The first row from `done` on whose key is above `most`; NULL: no key is. */
+static uint32_t rows_up_to(const struct loaded_block *block, const struct firn_bytes *most)
+{
+    uint32_t low = block->done, high = block->keys.count;
+    while (most && low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (firn_key_compare(firn_row_key(&block->keys, middle), *most) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Adds the keys of the rows given of a block to those of the turn. */
+static firn_status add_keys(struct firn_op *op, struct firn_run_merge *merge, const struct loaded_block *block)
+{
+    const struct firn_row_keys *keys = &block->keys;
+    const uint8_t *begin = firn_row_key(keys, block->done).data;
+    struct firn_bytes last = firn_row_key(keys, block->end - 1);
+    uint64_t offset = merge->keys.len;
+    merge->row_count += block->end - block->done;
+    for (uint32_t row = block->done; row < block->end && keys->offsets; row++) {
+        FIRN_TRY(firn_buffer_append(op, &merge->key_offsets, &offset, sizeof offset));
+        offset += firn_row_key(keys, row).len;
+    }
+    return firn_buffer_append(op, &merge->keys, begin, (size_t)(last.data + last.len - begin));
+}
+
+static firn_status choose_rows(struct firn_op *op, struct firn_run_merge *merge, const struct firn_bytes *most)
+{
+    merge->row_count = 0;
+    firn_buffer_clear(&merge->keys);
+    firn_buffer_clear(&merge->key_offsets);
+    for (uint32_t r = 0; r < merge->config.run_count; r++) {
+        struct run_reader *reader = &merge->readers[r];
+        for (size_t b = 0; b < reader->blocks.count; b++) {
+            struct loaded_block *block = &reader->blocks.items[b];
+            block->end = rows_up_to(block, most);
+            if (block->end > block->done)
+                FIRN_TRY(add_keys(op, merge, block));
+        }
+    }
+    uint64_t end = merge->keys.len;
+    return firn_buffer_append(op, &merge->key_offsets, &end, sizeof end);
+}
+
+/* Their columns. */
+
+static firn_status load_part(struct firn_op *op, const struct firn_run_merge *merge, const struct loaded_block *block,
+                             uint32_t leaf, struct firn_buffer *scratch)
+{
+    struct firn_held_column *column = &merge->columns[leaf];
+    struct firn_run_part head;
+    struct firn_bytes body;
+    struct firn_vector vector;
+    FIRN_TRY(
+        firn_run_part_get(op, part_of(merge, block, leaf), merge->config.run->codecs[leaf], &scratch[0], &head, &body));
+    FIRN_TRY(firn_run_vector_get(op, column->leaf, &head, body, &scratch[1], &vector));
+    struct firn_vector done = firn_vector_part(&vector, 0, 0, block->done);
+    vector = firn_vector_part(&vector, done.slot_count, done.value_count, block->end - block->done);
+    return firn_held_column_append(op, column, &vector);
+}
+
+static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
+{
+    const struct firn_run_merge *merge = context;
+    uint32_t leaf = merge->config.run->leaf_order[index];
+    struct firn_buffer scratch[2] = { { 0 } };
+    firn_status status = FIRN_OK;
+    firn_held_column_clear(&merge->columns[leaf]);
+    for (uint32_t r = 0; status == FIRN_OK && r < merge->config.run_count; r++) {
+        const struct run_reader *reader = &merge->readers[r];
+        for (size_t b = 0; status == FIRN_OK && b < reader->blocks.count; b++)
+            if (reader->blocks.items[b].end > reader->blocks.items[b].done)
+                status = load_part(op, merge, &reader->blocks.items[b], leaf, scratch);
+    }
+    firn_buffer_done(&scratch[0]);
+    firn_buffer_done(&scratch[1]);
+    return status;
+}
+
+/* The rows of the turn are gone, and with them blocks that have no more. */
+static void pass_rows(struct firn_run_merge *merge)
+{
+    for (uint32_t r = 0; r < merge->config.run_count; r++) {
+        struct run_reader *reader = &merge->readers[r];
+        size_t left = 0;
+        for (size_t b = 0; b < reader->blocks.count; b++) {
+            struct loaded_block *block = &reader->blocks.items[b];
+            block->done = block->end;
+            if (block->done < block->keys.count)
+                reader->blocks.items[left++] = *block;
+            else
+                free_block(merge, block);
+        }
+        reader->blocks.count = left;
+    }
+}
+
+static firn_status sort_rows(struct firn_op *op, struct firn_run_merge *merge, struct firn_sorted_rows *out)
+{
+    *out = (struct firn_sorted_rows){
+        .columns = merge->columns,
+        .leaf_count = merge->config.run->schema.leaf_count,
+        .keys = { .bytes = merge->keys.data, .width = merge->config.key_width, .count = merge->row_count },
+        .count = merge->row_count,
+    };
+    if (merge->config.key_width == 0)
+        out->keys.offsets = (const uint64_t *)(const void *)merge->key_offsets.data;
+    FIRN_TRY(firn_key_sort(op, &out->keys, &merge->order));
+    out->order = (const uint32_t *)(const void *)merge->order.data;
+    return FIRN_OK;
+}
+
+firn_status firn_run_merge_next(struct firn_op *op, struct firn_run_merge *merge, struct firn_sorted_rows *out)
+{
+    const struct firn_group_run *run = merge->config.run;
+    struct run_reader *ends_first;
+    struct firn_bytes most;
+    pass_rows(merge);
+    FIRN_TRY(fill(op, merge, &ends_first));
+    if (ends_first)
+        most = last_key(ends_first);
+    FIRN_TRY(choose_rows(op, merge, ends_first ? &most : NULL));
+    FIRN_TRY(firn_pool_run(op, run->context->pool, run->schema.leaf_count, 0, load_leaf, merge));
+    return sort_rows(op, merge, out);
+}
+
+void firn_run_merge_close(struct firn_run_merge *merge)
+{
+    if (!merge)
+        return;
+    for (uint32_t r = 0; r < merge->config.run_count; r++)
+        for (size_t b = 0; b < merge->readers[r].blocks.count; b++)
+            free_block(merge, &merge->readers[r].blocks.items[b]);
+    for (uint32_t i = 0; i < merge->config.run->schema.leaf_count; i++)
+        firn_held_column_done(&merge->columns[i]);
+    firn_buffer_done(&merge->keys);
+    firn_buffer_done(&merge->key_offsets);
+    firn_buffer_done(&merge->order);
+}

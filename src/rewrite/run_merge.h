@@ -1,0 +1,25 @@
+/* Merging sorted runs (run_writer.h): blocks whose rows come next are loaded and given as rows in memory and an order,
+ * just what sorting in memory gives. */
+#ifndef FIRN_REWRITE_RUN_MERGE_H
+#define FIRN_REWRITE_RUN_MERGE_H
+
+#include "rewrite/run_writer.h"
+
+struct firn_run_merge_config {
+    struct firn_group_run *run;
+    const struct firn_spill *spill;
+    const struct firn_sorted_run *runs;
+    uint32_t run_count;
+    size_t key_width;   /* 0: keys have different lengths */
+    uint64_t bytes_max; /* blocks of about so many are held at once, at least one a run; and their rows, decoded */
+};
+
+struct firn_run_merge;
+/* Lives in op->arena; must be closed. */
+struct firn_run_merge *firn_run_merge_open(struct firn_op *op, const struct firn_run_merge_config *config);
+/* The next rows, borrowed until the next call; none at the end. */
+FIRN_CHECKED firn_status firn_run_merge_next(struct firn_op *op, struct firn_run_merge *merge,
+                                             struct firn_sorted_rows *out);
+void firn_run_merge_close(struct firn_run_merge *merge);
+
+#endif

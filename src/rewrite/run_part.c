@@ -1,0 +1,136 @@
+/* A vector's body: its values, or the lengths of texts; levels; the bytes of texts. */
+#include "rewrite/run_part.h"
+
+#include "base/math.h"
+
+enum {
+    SKIPS = 15,      /* after a part that did not shrink so many are not tried */
+    SHRINK_RATIO = 8 /* what shrinks by less than one part in so many is left as it is */
+};
+
+firn_status firn_run_part_put(struct firn_op *op, struct firn_run_part head, struct firn_bytes body,
+                              struct firn_codec_context *codec, uint8_t *skips, struct firn_buffer *out)
+{
+    size_t begin = out->len, body_begin = begin + sizeof head;
+    head.body_bytes = body.len;
+    head.is_compressed = *skips == 0;
+    FIRN_TRY(firn_buffer_append(op, out, &head, sizeof head));
+    if (head.is_compressed) {
+        FIRN_TRY(firn_codec_compress(op, codec, FIRN_CODEC_LZ4_RAW, FIRN_CODEC_LEVEL_DEFAULT, body, out));
+        head.is_compressed = out->len - body_begin < body.len - body.len / SHRINK_RATIO;
+        *skips = head.is_compressed ? 0 : SKIPS;
+    } else {
+        --*skips;
+    }
+    if (head.is_compressed)
+        return FIRN_OK;
+    out->len = body_begin;
+    memcpy(out->data + begin, &head, sizeof head);
+    return firn_buffer_append(op, out, body.data, body.len);
+}
+
+static firn_status broken(struct firn_op *op)
+{
+    return firn_fail(op, FIRN_SYSTEM, "temporary data is not what was written");
+}
+
+firn_status firn_run_part_get(struct firn_op *op, struct firn_bytes bytes, struct firn_codec_context *codec,
+                              struct firn_buffer *scratch, struct firn_run_part *head, struct firn_bytes *body)
+{
+    if (bytes.len < sizeof *head)
+        return broken(op);
+    memcpy(head, bytes.data, sizeof *head);
+    struct firn_bytes stored = { bytes.data + sizeof *head, bytes.len - sizeof *head };
+    if (!head->is_compressed && stored.len != head->body_bytes)
+        return broken(op);
+    *body = stored;
+    if (!head->is_compressed)
+        return FIRN_OK;
+    FIRN_TRY(firn_buffer_resize(op, scratch, (size_t)head->body_bytes));
+    *body = firn_buffer_bytes(scratch);
+    return firn_codec_decompress(op, codec, FIRN_CODEC_LZ4_RAW, stored, scratch->data, scratch->len);
+}
+
+static firn_status put_lengths(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
+{
+    uint8_t *at;
+    FIRN_TRY(firn_buffer_extend(op, out, vector->value_count * sizeof(uint32_t), &at));
+    for (uint32_t i = 0; i < vector->value_count; i++)
+        firn_store_le32(at + i * sizeof(uint32_t), vector->values.slice[i].len);
+    return FIRN_OK;
+}
+
+static firn_status put_texts(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
+{
+    for (uint32_t i = 0; i < vector->value_count; i++)
+        FIRN_TRY(firn_buffer_append(op, out, vector->values.slice[i].data, vector->values.slice[i].len));
+    return FIRN_OK;
+}
+
+firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *body,
+                                struct firn_run_part *head)
+{
+    bool is_text = vector->type == FIRN_PARQUET_BYTE_ARRAY;
+    *head = (struct firn_run_part){
+        .row_count = vector->row_count,
+        .slot_count = vector->slot_count,
+        .value_count = vector->value_count,
+        .has_rep = vector->rep != NULL,
+        .has_def = vector->def != NULL,
+    };
+    firn_buffer_clear(body);
+    if (is_text)
+        FIRN_TRY(put_lengths(op, vector, body));
+    else
+        FIRN_TRY(firn_buffer_append(op, body, vector->values.any,
+                                    vector->value_count * firn_value_width(vector->type, vector->type_length)));
+    FIRN_TRY(firn_buffer_append(op, body, vector->rep, head->has_rep ? vector->slot_count : 0));
+    FIRN_TRY(firn_buffer_append(op, body, vector->def, head->has_def ? vector->slot_count : 0));
+    return is_text ? put_texts(op, vector, body) : FIRN_OK;
+}
+
+static firn_status get_texts(struct firn_op *op, const uint8_t *lengths, struct firn_bytes texts, uint32_t count,
+                             struct firn_buffer *slices)
+{
+    FIRN_TRY(firn_buffer_resize(op, slices, FIRN_MAX(count * sizeof(struct firn_slice), 1)));
+    struct firn_slice *to = (struct firn_slice *)(void *)slices->data;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t len = firn_load_le32(lengths + i * sizeof(uint32_t));
+        if (len > texts.len)
+            return broken(op);
+        to[i] = (struct firn_slice){ texts.data, len };
+        texts = (struct firn_bytes){ texts.data + len, texts.len - len };
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_run_vector_get(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                const struct firn_run_part *head, struct firn_bytes body, struct firn_buffer *slices,
+                                struct firn_vector *out)
+{
+    bool is_text = leaf->type == FIRN_PARQUET_BYTE_ARRAY;
+    size_t width = is_text ? sizeof(uint32_t) : firn_value_width(leaf->type, leaf->type_length);
+    size_t value_bytes = head->value_count * width;
+    size_t rep_bytes = head->has_rep ? head->slot_count : 0, def_bytes = head->has_def ? head->slot_count : 0;
+    if (body.len < value_bytes + rep_bytes + def_bytes)
+        return broken(op);
+    const uint8_t *levels = body.data + value_bytes, *texts = levels + rep_bytes + def_bytes;
+    *out = (struct firn_vector){
+        .type = leaf->type,
+        .type_length = leaf->type_length,
+        .rep_max = leaf->rep_max,
+        .def_max = leaf->def_max,
+        .row_count = head->row_count,
+        .slot_count = head->slot_count,
+        .value_count = head->value_count,
+        .rep = head->has_rep ? levels : NULL,
+        .def = head->has_def ? levels + rep_bytes : NULL,
+        .values = { .any = (void *)(uintptr_t)body.data },
+    };
+    if (!is_text)
+        return FIRN_OK;
+    struct firn_bytes rest = { texts, (size_t)(body.data + body.len - texts) };
+    FIRN_TRY(get_texts(op, body.data, rest, head->value_count, slices));
+    out->values.any = slices->data;
+    return FIRN_OK;
+}

@@ -1,0 +1,33 @@
+/* Parts of a block of sorted rows in temporary files: a leaf's rows, or their keys. A part is a head and a body,
+ * compressed if that pays. */
+#ifndef FIRN_REWRITE_RUN_PART_H
+#define FIRN_REWRITE_RUN_PART_H
+
+#include "base/buffer.h"
+#include "format/codec/codec.h"
+#include "format/parquet/vector.h"
+
+struct firn_run_part {
+    uint32_t row_count, slot_count, value_count; /* of keys, only the rows count */
+    uint32_t has_rep, has_def;
+    uint32_t is_compressed;
+    uint64_t body_bytes; /* before it is compressed */
+};
+
+/* Appends a part. `*skips` counts parts that are left as they are, after one that did not shrink. */
+FIRN_CHECKED firn_status firn_run_part_put(struct firn_op *op, struct firn_run_part head, struct firn_bytes body,
+                                           struct firn_codec_context *codec, uint8_t *skips, struct firn_buffer *out);
+/* Gives head and body of a part; the body borrows from `bytes` or from `scratch`. */
+FIRN_CHECKED firn_status firn_run_part_get(struct firn_op *op, struct firn_bytes bytes,
+                                           struct firn_codec_context *codec, struct firn_buffer *scratch,
+                                           struct firn_run_part *head, struct firn_bytes *body);
+
+/* The head of a vector's part; replaces `body`. Values must not be indices. */
+FIRN_CHECKED firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *vector,
+                                             struct firn_buffer *body, struct firn_run_part *head);
+/* The vector of a part of `leaf`; borrows from the body and from `slices`. Its values may not be aligned. */
+FIRN_CHECKED firn_status firn_run_vector_get(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                             const struct firn_run_part *head, struct firn_bytes body,
+                                             struct firn_buffer *slices, struct firn_vector *out);
+
+#endif

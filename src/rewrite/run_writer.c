@@ -1,0 +1,171 @@
+/* Making blocks: a stretch of them at a time, their parts side by side. */
+#include "rewrite/run_writer.h"
+
+#include "base/math.h"
+#include "rewrite/run_part.h"
+
+#define STRETCH_BYTES (4 << 20) /* a stretch has about so many before they are compressed */
+
+struct part_size {
+    uint32_t bytes;
+    uint64_t held_bytes;
+};
+
+struct part_writer {
+    struct firn_buffer bytes, body; /* parts end to end; the body of one before it is compressed */
+    FIRN_ARRAY(struct part_size) sizes;
+};
+
+struct writing {
+    struct firn_run_writer *writer;
+    const struct firn_sorted_rows *rows;
+    uint32_t first, end; /* rows of the stretch */
+    struct part_writer *parts;
+};
+
+void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, struct firn_group_run *run,
+                          struct firn_spill *spill, uint32_t block_rows)
+{
+    *writer = (struct firn_run_writer){
+        .run = run,
+        .spill = spill,
+        .block_rows = block_rows,
+        .skips = FIRN_NEW_ARRAY(op->arena, uint8_t, (size_t)run->schema.leaf_count + 1),
+    };
+}
+
+static firn_status make_key_body(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first,
+                                 uint32_t count, struct firn_buffer *body)
+{
+    firn_buffer_clear(body);
+    for (uint32_t i = 0; i < count && rows->keys.offsets; i++) {
+        uint32_t len = (uint32_t)firn_row_key(&rows->keys, rows->order[first + i]).len;
+        FIRN_TRY(firn_buffer_append(op, body, &len, sizeof len));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct firn_bytes key = firn_row_key(&rows->keys, rows->order[first + i]);
+        FIRN_TRY(firn_buffer_append(op, body, key.data, key.len));
+    }
+    return FIRN_OK;
+}
+
+static firn_status make_leaf_body(struct firn_op *op, const struct firn_held_column *column, const uint32_t *rows,
+                                  struct firn_taken_rows *taken, struct firn_buffer *body, struct firn_run_part *head)
+{
+    struct firn_vector vector;
+    FIRN_TRY(firn_held_column_take(op, column, rows, head->row_count, taken, &vector));
+    return firn_run_vector_put(op, &vector, body, head);
+}
+
+/* Makes a part of one block. */
+static firn_status make_part(struct firn_op *op, const struct writing *writing, uint32_t part, uint32_t first,
+                             struct firn_taken_rows *taken)
+{
+    struct firn_run_writer *writer = writing->writer;
+    struct part_writer *to = &writing->parts[part];
+    bool is_leaf = part < writer->run->schema.leaf_count;
+    struct firn_run_part head = { .row_count = FIRN_MIN(writer->block_rows, writing->end - first) };
+    FIRN_TRY(firn_op_check(op));
+    if (is_leaf)
+        FIRN_TRY(
+            make_leaf_body(op, &writing->rows->columns[part], writing->rows->order + first, taken, &to->body, &head));
+    else
+        FIRN_TRY(make_key_body(op, writing->rows, first, head.row_count, &to->body));
+    size_t before = to->bytes.len;
+    FIRN_TRY(firn_run_part_put(op, head, firn_buffer_bytes(&to->body), is_leaf ? writer->run->codecs[part] : NULL,
+                               &writer->skips[part], &to->bytes));
+    if (to->bytes.len - before > UINT32_MAX)
+        return firn_fail(op, FIRN_LIMIT, "%u rows take %zu bytes in one column, too many to be sorted", head.row_count,
+                         to->bytes.len - before);
+    struct part_size size = { (uint32_t)(to->bytes.len - before), to->body.len };
+    FIRN_PUSH(op->arena, &to->sizes, size);
+    return FIRN_OK;
+}
+
+/* The parts of all blocks of the stretch, for the keys or for a leaf. */
+static firn_status make_parts(struct firn_op *op, void *context, size_t index)
+{
+    const struct writing *writing = context;
+    const struct firn_group_run *run = writing->writer->run;
+    uint32_t part = index == 0 ? run->schema.leaf_count : run->leaf_order[index - 1];
+    struct firn_taken_rows taken = { 0 };
+    firn_status status = FIRN_OK;
+    for (uint32_t first = writing->first; status == FIRN_OK && first < writing->end;
+         first += writing->writer->block_rows)
+        status = make_part(op, writing, part, first, &taken);
+    firn_taken_rows_done(&taken);
+    return status;
+}
+
+static firn_status join_parts(struct firn_op *op, const struct writing *writing, uint32_t block, size_t *done,
+                              struct firn_buffer *out, struct firn_run_block *place)
+{
+    uint32_t part_count = writing->writer->run->schema.leaf_count + 1;
+    firn_buffer_clear(out);
+    for (uint32_t i = 0; i < part_count; i++)
+        FIRN_TRY(firn_buffer_append(op, out, &writing->parts[i].sizes.items[block].bytes, sizeof(uint32_t)));
+    for (uint32_t i = 0; i < part_count; i++) {
+        struct part_size size = writing->parts[i].sizes.items[block];
+        FIRN_TRY(firn_buffer_append(op, out, writing->parts[i].bytes.data + done[i], size.bytes));
+        done[i] += size.bytes;
+        place->held_bytes += size.held_bytes;
+    }
+    if (out->len > UINT32_MAX)
+        return firn_fail(op, FIRN_LIMIT, "a block of rows takes %zu bytes, too many to be sorted", out->len);
+    place->bytes = (uint32_t)out->len;
+    return FIRN_OK;
+}
+
+static firn_status put_blocks(struct firn_op *op, const struct writing *writing, struct firn_buffer *bytes,
+                              struct firn_arena *results, struct firn_sorted_run *out)
+{
+    const struct firn_run_writer *writer = writing->writer;
+    size_t *done = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)writer->run->schema.leaf_count + 1);
+    uint32_t block = 0;
+    for (uint32_t first = writing->first; first < writing->end; first += writer->block_rows) {
+        struct firn_run_block place = { 0 };
+        FIRN_TRY(join_parts(op, writing, block++, done, bytes, &place));
+        FIRN_TRY(firn_spill_put(op, writer->spill, firn_buffer_bytes(bytes), &place.offset));
+        FIRN_PUSH(results, &out->blocks, place);
+    }
+    return FIRN_OK;
+}
+
+static firn_status put_stretch(struct firn_op *op, struct writing *writing, struct firn_buffer *bytes,
+                               struct firn_sorted_run *out)
+{
+    const struct firn_group_run *run = writing->writer->run;
+    struct firn_arena scratch, *results = op->arena;
+    uint32_t part_count = run->schema.leaf_count + 1;
+    firn_arena_init(&scratch);
+    op->arena = &scratch;
+    writing->parts = FIRN_NEW_ARRAY(op->arena, struct part_writer, part_count);
+    firn_status status = firn_pool_run(op, run->context->pool, part_count, 0, make_parts, writing);
+    if (status == FIRN_OK)
+        status = put_blocks(op, writing, bytes, results, out);
+    for (uint32_t i = 0; i < part_count; i++) {
+        firn_buffer_done(&writing->parts[i].bytes);
+        firn_buffer_done(&writing->parts[i].body);
+    }
+    op->arena = results;
+    firn_arena_done(&scratch);
+    return status;
+}
+
+firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writer, const struct firn_sorted_rows *rows,
+                                struct firn_sorted_run *out)
+{
+    struct firn_buffer bytes = { 0 };
+    struct writing writing = { .writer = writer, .rows = rows };
+    double blocks = STRETCH_BYTES / (firn_sorted_row_bytes(rows) * writer->block_rows);
+    uint32_t at_once = (uint32_t)FIRN_MAX(FIRN_MIN(blocks, UINT32_MAX / writer->block_rows), 1) * writer->block_rows;
+    firn_status status = FIRN_OK;
+    *out = (struct firn_sorted_run){ 0 };
+    while (status == FIRN_OK && writing.end < rows->count) {
+        writing.first = writing.end;
+        writing.end += FIRN_MIN(at_once, rows->count - writing.first);
+        status = put_stretch(op, &writing, &bytes, out);
+    }
+    firn_buffer_done(&bytes);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* Sorted rows that do not stay in memory: runs, in blocks of rows in temporary files (store/spill.h).
+ *
+ * A block holds some rows of a run, all columns and the keys, so that it is one read however many columns there are:
+ * lengths of its parts (uint32_t), then the parts (run_part.h), one a leaf and that of the keys. Keys of different
+ * lengths have these in front (uint32_t). */
+#ifndef FIRN_REWRITE_RUN_WRITER_H
+#define FIRN_REWRITE_RUN_WRITER_H
+
+#include "rewrite/group_run.h"
+#include "rewrite/sorted_rows.h"
+#include "store/spill.h"
+
+struct firn_run_block {
+    uint64_t offset; /* in the spill */
+    uint32_t bytes;
+    uint64_t held_bytes; /* before they were compressed */
+};
+
+struct firn_sorted_run {
+    FIRN_ARRAY(struct firn_run_block) blocks;
+};
+
+struct firn_run_writer {
+    struct firn_group_run *run;
+    struct firn_spill *spill;
+    uint32_t block_rows;
+    uint8_t *skips; /* one a part, as firn_run_part_put has it */
+};
+void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, struct firn_group_run *run,
+                          struct firn_spill *spill, uint32_t block_rows);
+/* Writes rows as a run, in op->arena. */
+FIRN_CHECKED firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writer,
+                                             const struct firn_sorted_rows *rows, struct firn_sorted_run *out);
+
+#endif

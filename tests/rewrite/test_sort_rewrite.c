@@ -1,0 +1,426 @@
+/* Groups whose rows are put in order: the rows before are the rows after, in the order that a naive comparison gives,
+ * and files of a partition do not overlap; in memory and through temporary files, whatever the memory and the threads.
+ */
+#include "../support/fault_store.h"
+#include "../support/folder.h"
+#include "store/driver.h"
+#include "table_fixture.h"
+
+enum { TRIALS = 60 };
+
+/* Naive order. --------------------------------------------------------------------------------------------------- */
+
+/* What the fixture gives a row. */
+static bool name_of(int64_t row, uint32_t *number)
+{
+    *number = hash_of(row, 1) % 40;
+    return hash_of(row, 1) % 3;
+}
+
+static int compare_names(int64_t a, int64_t b, bool descending, bool nulls_last)
+{
+    char texts[2][16];
+    uint32_t numbers[2];
+    bool has_a = name_of(a, &numbers[0]), has_b = name_of(b, &numbers[1]);
+    if (!has_a || !has_b)
+        return nulls_last ? has_b - has_a : has_a - has_b;
+    snprintf(texts[0], sizeof texts[0], "n-%u", numbers[0]);
+    snprintf(texts[1], sizeof texts[1], "n-%u", numbers[1]);
+    return strcmp(texts[0], texts[1]) * (descending ? -1 : 1);
+}
+
+static int compare_ids(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_id(int64_t a, int64_t b)
+{
+    return compare_ids(a, b);
+}
+
+static int by_id_descending(int64_t a, int64_t b)
+{
+    return compare_ids(b, a);
+}
+
+static int by_name_and_id(int64_t a, int64_t b)
+{
+    int order = compare_names(a, b, false, false);
+    return order ? order : compare_ids(b, a);
+}
+
+static int by_name_descending(int64_t a, int64_t b)
+{
+    return compare_names(a, b, true, true);
+}
+
+static int by_point(int64_t a, int64_t b)
+{
+    bool has_a = hash_of(a, 2) % 3, has_b = hash_of(b, 2) % 3;
+    return has_a && has_b ? compare_ids(a, b) : has_b - has_a;
+}
+
+static int by_hundreds(int64_t a, int64_t b)
+{
+    return compare_ids(a / 100, b / 100);
+}
+
+static int by_nothing(int64_t a, int64_t b)
+{
+    (void)a, (void)b;
+    return 0;
+}
+
+static const struct firn_ordering_field id_fields[] = {
+    { .source_id = 1 },
+    { .source_id = 1, .descending = true },
+    { .source_id = 2 },
+    { .source_id = 1, .descending = true, .nulls_last = true },
+    { .source_id = 2, .descending = true, .nulls_last = true },
+    { .source_id = 4, .nulls_last = true },
+    { .source_id = 1, .transform = { .id = FIRN_TRANSFORM_TRUNCATE, .width = 100 } },
+    { .source_id = 1, .transform = { .id = FIRN_TRANSFORM_TRUNCATE, .width = 1000000 } },
+};
+
+static const struct order_case {
+    const char *name;
+    struct firn_ordering ordering;
+    int (*compare)(int64_t, int64_t);
+    bool nested; /* its columns are those of NESTED */
+} orders[] = {
+    { "id", { .fields = &id_fields[0], .field_count = 1, .sort_order_id = 1 }, by_id, false },
+    { "id desc", { .fields = &id_fields[1], .field_count = 1 }, by_id_descending, false },
+    { "truncate(100, id)", { .fields = &id_fields[6], .field_count = 1 }, by_hundreds, false },
+    { "all alike", { .fields = &id_fields[7], .field_count = 1 }, by_nothing, false },
+    { "name, id desc", { .fields = &id_fields[2], .field_count = 2, .sort_order_id = 1 }, by_name_and_id, true },
+    { "name desc nulls last", { .fields = &id_fields[4], .field_count = 1 }, by_name_descending, true },
+    { "point.x nulls last", { .fields = &id_fields[5], .field_count = 1 }, by_point, true },
+};
+
+/* Rows of a file in order, and after those of the file before, unless that is another partition's. */
+static void check_order(struct table_test *test, const struct firn_rewrite_result *result,
+                        const struct order_case *order, bool across_files, uint64_t seed)
+{
+    int64_t last = -1;
+    for (uint32_t f = 0; f < result->file_count; f++) {
+        const struct firn_data_file *file = &result->files[f];
+        bool goes_on =
+            f > 0 && across_files &&
+            (file->partition.count == 0 || file->partition.values[0].integer == file[-1].partition.values[0].integer);
+        CHECK(file->sort_order_id == order->ordering.sort_order_id, "%" PRId64, (int64_t)file->sort_order_id);
+        last = goes_on ? last : -1;
+        const char *at = dump_file(test, result, f, "id");
+        for (char *end; *at; at = end) {
+            int64_t row = strtoll(at, &end, 10);
+            CHECK(last < 0 || order->compare(last, row) <= 0,
+                  "seed %" PRIu64 ", %s: row %" PRId64 " comes after %" PRId64, seed, order->name, row, last);
+            last = row;
+        }
+    }
+}
+
+/* Random tables. ------------------------------------------------------------------------------------------------- */
+
+static void sort_any(struct firn_op *op, struct firn_pool *pool, uint64_t seed)
+{
+    struct table_test *test = FIRN_NEW(op->arena, struct table_test);
+    struct dice dice = { seed * UINT64_C(0x9e3779b97f4a7c15) };
+    struct firn_rewrite_result result;
+    bool nested = roll(&dice, 4);
+    const struct order_case *order = &orders[roll(&dice, nested ? FIRN_COUNT_OF(orders) : 4)];
+    int version = 2 + (int)roll(&dice, 2);
+    begin(test, op, nested ? NESTED : PLAIN);
+    uint32_t file_count = 1 + roll(&dice, FILES_MAX);
+    for (uint32_t i = 0; i < file_count; i++)
+        add_any_file(test, &dice);
+    for (uint32_t i = 0; i < file_count; i++)
+        test->files[i].first_row_id = version == 3 ? 1000 * (int64_t)i : FIRN_ABSENT;
+    if (roll(&dice, 2)) {
+        delete_any_rows(test, &dice);
+        version == 3 ? delete_by_vectors(test) : delete_by_positions(test);
+    }
+    struct fixture_run run =
+        run_of(test, &(struct fixture_table){
+                         .version = version,
+                         .schemas = nested ? NESTED : PLAIN,
+                         .specs = BUCKETS,
+                         .properties = roll(&dice, 2) ? "\"write.parquet.row-group-size-bytes\":\"400\"" : NULL });
+    run.ordering = &order->ordering;
+    run.pool = roll(&dice, 2) ? pool : NULL;
+    run.output_spec_id = (int32_t)roll(&dice, 2);
+    run.file_bytes_max = roll(&dice, 2) ? 900 : 0;
+    static const uint64_t memory[] = { 4000, 40000, 400000, 0 }; /* many runs, some, none */
+    run.memory_bytes_max = memory[roll(&dice, 4)];
+    run.counts_only = roll(&dice, 4) == 0;
+    if (roll(&dice, 4) == 0)
+        deal_pieces(test, &dice, &run);
+    firn_status status = fixture_execute(op, &run, &result);
+    CHECK(status == FIRN_OK, "seed %" PRIu64 ": %s", seed, op->error.text);
+    check_rows(test, &result, seed);
+    CHECK(!result.row_map, "no run of rows stays together");
+    check_order(test, &result, order, !run.bins, seed);
+    firn_store_close(test->store);
+}
+
+static void rows_are_the_same_and_in_order(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_pool *pool;
+    CHECK_OK(op, firn_pool_open(op, 3, &pool));
+    for (uint64_t seed = 1; seed <= TRIALS; seed++) {
+        struct firn_arena arena;
+        struct firn_op trial;
+        firn_arena_init(&arena);
+        firn_op_init(&trial, &arena, op->env);
+        sort_any(&trial, pool, seed);
+        firn_arena_done(&arena);
+    }
+    firn_pool_close(pool);
+}
+
+/* Files. --------------------------------------------------------------------------------------------------------- */
+
+/* A file of any number of rows, in no order. */
+static struct firn_data_file *add_rows(struct table_test *test, int rows)
+{
+    const int groups[] = { rows };
+    return add_file(test, groups, 1, firn_chunk_options_default());
+}
+
+#define SMALL_PAGES "\"write.parquet.page-size-bytes\":\"512\",\"write.parquet.compression-codec\":\"uncompressed\""
+
+/* Keys of a hundred rows each: no file begins within one. */
+static void files_end_where_the_key_changes(void **state)
+{
+    struct table_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    begin(&test, op, PLAIN);
+    for (int i = 0; i < 6; i++)
+        add_rows(&test, 3777);
+    for (uint64_t memory = 100000; memory <= 100000000; memory *= 1000) {
+        struct fixture_run run =
+            run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN, .properties = SMALL_PAGES });
+        run.ordering = &orders[2].ordering;
+        run.memory_bytes_max = memory;
+        run.file_bytes_max = 60000;
+        CHECK_OK(op, fixture_execute(op, &run, &result));
+        check_rows(&test, &result, memory);
+        check_order(&test, &result, &orders[2], true, memory);
+        CHECK(result.file_count >= 3, "%u files", result.file_count);
+        for (uint32_t f = 1; f < result.file_count; f++) {
+            struct firn_bytes before, after;
+            CHECK(firn_bound_map_find(&result.files[f - 1].upper_bounds, 1, &before) &&
+                      firn_bound_map_find(&result.files[f].lower_bounds, 1, &after),
+                  "bounds");
+            CHECK(firn_load_le64(before.data) / 100 < firn_load_le64(after.data) / 100, "file %u", f);
+            CHECK(result.files[f].record_count * 2 > result.files[0].record_count, "file %u has few rows", f);
+            CHECK(result.files[f].file_bytes < 60000 * 5 / 4, "%" PRId64, result.files[f].file_bytes);
+        }
+        firn_rewrite_result_discard(op, test.store, &result);
+    }
+    firn_store_close(test.store);
+}
+
+/* A key of more rows than a file takes cannot be kept together. */
+static void a_key_may_fill_several_files(void **state)
+{
+    struct table_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    begin(&test, op, PLAIN);
+    for (int i = 0; i < 6; i++)
+        add_rows(&test, 3777);
+    struct fixture_run run =
+        run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN, .properties = SMALL_PAGES });
+    run.ordering = &orders[3].ordering;
+    run.file_bytes_max = 60000;
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    check_rows(&test, &result, 0);
+    CHECK(result.file_count >= 3, "%u files", result.file_count);
+    for (uint32_t f = 0; f < result.file_count; f++)
+        CHECK(result.files[f].file_bytes < 60000 * 5 / 4, "%" PRId64, result.files[f].file_bytes);
+    firn_store_close(test.store);
+}
+
+static void a_table_without_rows_gives_no_file(void **state)
+{
+    struct table_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    begin(&test, op, PLAIN);
+    add_rows(&test, 0);
+    add_rows(&test, 50);
+    delete_rows(&test, 0, 50);
+    delete_by_positions(&test);
+    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN });
+    run.ordering = &orders[0].ordering;
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    CHECK(result.file_count == 0 && result.rows_deleted == 50, "%u files", result.file_count);
+    firn_store_close(test.store);
+}
+
+/* Failures. ------------------------------------------------------------------------------------------------------ */
+
+static void a_failure_leaves_nothing_behind(void **state)
+{
+    struct table_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    size_t count;
+    begin(&test, op, NESTED);
+    for (int i = 0; i < 3; i++)
+        add_rows(&test, 100);
+    struct firn_store *inner = test.store;
+    bool faulted = true;
+    for (uint32_t nth = 0; faulted; nth++) {
+        struct fault_report report = { 0 };
+        CHECK_OK(op, fault_store_open(op, inner, (struct fault){ nth, FAULT_ERROR }, &report, &test.store));
+        struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = NESTED });
+        run.ordering = &orders[4].ordering;
+        run.file_bytes_max = 3000;
+        run.memory_bytes_max = 50000;
+        firn_status status = fixture_execute(op, &run, &result);
+        faulted = atomic_load(&report.fired);
+        CHECK(faulted || status == FIRN_OK, "%u: %s", nth, op->error.text);
+        if (status == FIRN_OK)
+            firn_rewrite_result_discard(op, inner, &result);
+        firn_store_close(test.store);
+        CHECK_OK(op, store_count(op, inner, FIRN_TEXT("mem:/t"), &count));
+        CHECK(count == 3, "%u: %zu objects", nth, count);
+    }
+    firn_store_close(inner);
+}
+
+static void a_folder_without_room_is_named(void **state)
+{
+    struct table_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    begin(&test, op, PLAIN);
+    add_rows(&test, 3000);
+    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN });
+    run.ordering = &orders[1].ordering;
+    run.memory_bytes_max = 40000;
+    op->temp_folder = FIRN_TEXT("/no/such/folder");
+    CHECK_STATUS(op, FIRN_NOT_FOUND, fixture_execute(op, &run, &result));
+    CHECK(strstr(op->error.text, "/no/such/folder") && strstr(op->error.hint, "--temp-dir"), "%s", op->error.text);
+    firn_store_close(test.store);
+}
+
+/* Memory. -------------------------------------------------------------------------------------------------------- */
+
+/* A table of `columns` optional texts, one file, whose first columns hold noise and the others little. */
+struct wide {
+    struct firn_store *store;
+    struct fixture_run run;
+    struct firn_text folder;
+};
+
+static const char *wide_schema(struct firn_op *op, int columns)
+{
+    struct firn_buffer text = { 0 };
+    append(op, &text, "{\"type\":\"struct\",\"schema-id\":0,\"fields\":[");
+    for (int i = 1; i <= columns; i++)
+        append(op, &text,
+               firn_text_format(op->arena, "%s{\"id\":%d,\"name\":\"c%d\",\"required\":false,\"type\":\"string\"}",
+                                i > 1 ? "," : "", i, i)
+                   .data);
+    append(op, &text, "]}");
+    return take_text(op, &text);
+}
+
+static const char *noise(struct firn_op *op, int rows, uint32_t salt, int words)
+{
+    struct firn_buffer text = { 0 };
+    for (int row = 0; row < rows; row++) {
+        char word[9];
+        for (int i = 0; i < words; i++) {
+            snprintf(word, sizeof word, "%08x", hash_of(row, salt * 8 + (uint32_t)i));
+            append(op, &text, word);
+        }
+        append(op, &text, " ");
+    }
+    return take_text(op, &text);
+}
+
+static void wide_begin(struct firn_op *op, struct wide *wide, int columns, int rows, int noisy)
+{
+    const char *schema = wide_schema(op, columns);
+    struct firn_output_schema output = fixture_schema(op, schema);
+    const char **texts = FIRN_NEW_ARRAY(op->arena, const char *, (size_t)columns);
+    struct firn_chunk_options options = firn_chunk_options_default();
+    wide->folder = folder_make(op->arena);
+    struct firn_relocation *rule = FIRN_NEW(op->arena, struct firn_relocation);
+    *rule = (struct firn_relocation){ .from = FIRN_TEXT("mem:/t"), .to = wide->folder };
+    CHECK_OK(op, firn_store_open(op, &(struct firn_store_config){ rule, 1, .relaxed = true }, &wide->store));
+    for (int i = 0; i < columns; i++)
+        texts[i] = i > 0 && i >= noisy ? texts[i - 1] : noise(op, rows, (uint32_t)i, noisy > 1 ? 7 : 1);
+    options.codec = FIRN_CODEC_NONE;
+    static const char path[] = "mem:/t/data/in.parquet";
+    struct firn_data_file *files = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, 6);
+    int64_t bytes = fixture_write(op, wide->store, path, output.footer, texts, 1, options);
+    for (int i = 0; i < 6; i++)
+        files[i] = fixture_file(path, bytes, rows);
+    wide->run = (struct fixture_run){
+        .metadata = fixture_metadata(
+            op, &(struct fixture_table){ .version = 2,
+                                         .schemas = schema,
+                                         .properties = "\"write.parquet.compression-codec\":\"uncompressed\"" }),
+        .store = wide->store,
+        .files = files,
+        .file_count = 6,
+        .ordering = &orders[0].ordering,
+    };
+}
+
+static void sort_within(struct firn_op *op, struct wide *wide, size_t memory, uint32_t threads)
+{
+    struct firn_budget budget = { .limit_bytes = memory };
+    struct firn_rewrite_result result;
+    CHECK_OK(op, firn_pool_open(op, threads, &wide->run.pool));
+    wide->run.memory_bytes_max = memory;
+    op->budget = &budget;
+    firn_status status = fixture_execute(op, &wide->run, &result);
+    op->budget = NULL;
+    CHECK(status == FIRN_OK, "%zu bytes, %u threads: %s", memory, threads, op->error.text);
+    CHECK(result.rows_out == 6 * wide->run.files[0].record_count, "%" PRId64, result.rows_out);
+    CHECK(atomic_load(&budget.used_bytes) == 0, "%zu bytes are still charged", atomic_load(&budget.used_bytes));
+    firn_rewrite_result_discard(op, wide->store, &result);
+    firn_pool_close(wide->run.pool);
+}
+
+static void any_memory_limit_is_kept(void **state)
+{
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 4, 24000, 4); /* 33 MB */
+    for (size_t memory = (size_t)48 << 20; memory >= (size_t)32 << 20; memory = memory / 4 * 3)
+        for (uint32_t threads = 1; threads <= 4; threads += 3)
+            sort_within(op, &wide, memory, threads);
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
+static void a_thousand_columns_are_sorted_in_little_memory(void **state)
+{
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 1000, 200, 1);
+    for (uint32_t threads = 1; threads <= 4; threads += 3)
+        sort_within(op, &wide, (size_t)64 << 20, threads);
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_the_same_and_in_order),  TEST(files_end_where_the_key_changes),
+        TEST(a_key_may_fill_several_files),    TEST(a_table_without_rows_gives_no_file),
+        TEST(a_failure_leaves_nothing_behind), TEST(a_folder_without_room_is_named),
+        TEST(any_memory_limit_is_kept),        TEST(a_thousand_columns_are_sorted_in_little_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
