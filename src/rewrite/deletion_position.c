@@ -91,6 +91,13 @@ static firn_status add_batch(struct firn_op *op, void *context, const struct fir
     return FIRN_OK;
 }
 
+enum { POSITION_FIELD_COUNT = 2 };
+
+static const struct firn_field position_fields[POSITION_FIELD_COUNT] = {
+    { FIRN_FIELD_ID_DELETE_FILE_PATH, .name = FIRN_TEXT_INIT("file_path"), .type = { .id = FIRN_TYPE_STRING } },
+    { FIRN_FIELD_ID_DELETE_FILE_POS, .name = FIRN_TEXT_INIT("pos"), .type = { .id = FIRN_TYPE_LONG } },
+};
+
 static struct firn_name_mapped map_column(struct firn_arena *arena, int32_t id, struct firn_text name)
 {
     struct firn_text *names = FIRN_NEW(arena, struct firn_text);
@@ -98,35 +105,76 @@ static struct firn_name_mapped map_column(struct firn_arena *arena, int32_t id, 
     return (struct firn_name_mapped){ .has_id = true, .id = id, .names = names, .name_count = 1 };
 }
 
+/* As deep as the schema's parser lets types nest. */
+static struct firn_name_mapping map_fields(struct firn_arena *arena, const struct firn_field *fields, uint32_t count)
+{
+    struct firn_name_mapping mapping = { FIRN_NEW_ARRAY(arena, struct firn_name_mapped, count), count };
+    for (uint32_t i = 0; i < count; i++) {
+        mapping.fields[i] = map_column(arena, fields[i].id, fields[i].name);
+        mapping.fields[i].children = map_fields(arena, fields[i].type.fields, fields[i].type.field_count);
+    }
+    return mapping;
+}
+
 struct firn_name_mapping firn_position_deletes_mapping(struct firn_arena *arena)
 {
-    struct firn_name_mapping mapping = { FIRN_NEW_ARRAY(arena, struct firn_name_mapped, 2), 2 };
-    mapping.fields[0] = map_column(arena, FIRN_FIELD_ID_DELETE_FILE_PATH, FIRN_TEXT("file_path"));
-    mapping.fields[1] = map_column(arena, FIRN_FIELD_ID_DELETE_FILE_POS, FIRN_TEXT("pos"));
-    return mapping;
+    return map_fields(arena, position_fields, POSITION_FIELD_COUNT);
+}
+
+static struct firn_schema *schema_of(struct firn_arena *arena, const struct firn_type *row)
+{
+    struct firn_field *fields = FIRN_NEW_ARRAY(arena, struct firn_field, POSITION_FIELD_COUNT + 1);
+    struct firn_schema *schema = FIRN_NEW(arena, struct firn_schema);
+    memcpy(fields, position_fields, sizeof position_fields);
+    fields[POSITION_FIELD_COUNT].id = FIRN_FIELD_ID_DELETE_FILE_ROW;
+    fields[POSITION_FIELD_COUNT].name = FIRN_TEXT("row");
+    if (row)
+        fields[POSITION_FIELD_COUNT].type = *row;
+    schema->root = (struct firn_type){
+        .id = FIRN_TYPE_STRUCT,
+        .field_count = POSITION_FIELD_COUNT + (row != NULL),
+        .fields = fields,
+    };
+    return schema;
+}
+
+static firn_status read_rows(struct firn_op *op, struct firn_file_rows_config *config, firn_file_rows_visit *visit,
+                             void *context)
+{
+    const struct firn_type *root = &config->schema->schema->root;
+    struct firn_name_mapping mapping = map_fields(op->arena, root->fields, root->field_count);
+    struct firn_id_sources ids = { .mapping = &mapping };
+    config->ids = &ids;
+    config->complete = true;
+    return firn_file_rows_read(op, config, visit, context);
 }
 
 firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata, struct firn_store *store,
                                     const struct firn_data_file *file, firn_file_rows_visit *visit, void *context)
 {
-    struct firn_name_mapping mapping = firn_position_deletes_mapping(op->arena);
-    struct firn_field fields[] = {
-        { FIRN_FIELD_ID_DELETE_FILE_PATH, .name = FIRN_TEXT("file_path"), .type = { .id = FIRN_TYPE_STRING } },
-        { FIRN_FIELD_ID_DELETE_FILE_POS, .name = FIRN_TEXT("pos"), .type = { .id = FIRN_TYPE_LONG } },
-    };
-    struct firn_schema schema = { .root = { .id = FIRN_TYPE_STRUCT, .field_count = 2, .fields = fields } };
     struct firn_output_schema columns;
-    FIRN_TRY(firn_output_schema_new(op, &schema, false, &columns));
-    struct firn_id_sources ids = { .mapping = &mapping };
+    FIRN_TRY(firn_output_schema_new(op, schema_of(op->arena, NULL), false, &columns));
+    struct firn_file_rows_config config = { .metadata = metadata, .store = store, .schema = &columns, .file = file };
+    return read_rows(op, &config, visit, context);
+}
+
+firn_status firn_position_rows_schema(struct firn_op *op, const struct firn_type *row, struct firn_output_schema *out)
+{
+    return firn_output_schema_new(op, schema_of(op->arena, row), false, out);
+}
+
+firn_status firn_deleted_rows_read(struct firn_op *op, const struct firn_metadata *metadata, struct firn_store *store,
+                                   const struct firn_data_file *file, const struct firn_output_schema *schema,
+                                   firn_file_rows_visit *visit, void *context)
+{
     struct firn_file_rows_config config = {
         .metadata = metadata,
         .store = store,
-        .schema = &columns,
-        .ids = &ids,
+        .schema = schema,
         .file = file,
-        .complete = true,
+        .levels = true,
     };
-    return firn_file_rows_read(op, &config, visit, context);
+    return read_rows(op, &config, visit, context);
 }
 
 static firn_status charge(struct firn_op *op, const struct firn_map *sets)

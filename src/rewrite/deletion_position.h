@@ -38,6 +38,15 @@ struct firn_name_mapping firn_position_deletes_mapping(struct firn_arena *arena)
 FIRN_CHECKED firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata,
                                                  struct firn_store *store, const struct firn_data_file *file,
                                                  firn_file_rows_visit *visit, void *context);
+/* The columns of position delete files that hold the deleted rows: file_path, pos, and row, a struct of the type `row`.
+ * In op->arena, borrows from `row`. UNSUPPORTED for a type that no file can store. */
+FIRN_CHECKED firn_status firn_position_rows_schema(struct firn_op *op, const struct firn_type *row,
+                                                   struct firn_output_schema *out);
+/* As firn_position_rows_read, with the deleted rows as slots: columns of such a schema. Parquet only. */
+FIRN_CHECKED firn_status firn_deleted_rows_read(struct firn_op *op, const struct firn_metadata *metadata,
+                                                struct firn_store *store, const struct firn_data_file *file,
+                                                const struct firn_output_schema *schema, firn_file_rows_visit *visit,
+                                                void *context);
 /* Adds what such a map holds for one data file to its set. */
 FIRN_CHECKED firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_delete_names *names,
                                                      const struct firn_map *sets, struct firn_text location,

@@ -12,8 +12,9 @@ enum { BATCH_ROWS_MIN = 1024 };
 
 struct value_column {
     struct firn_column column;
-    struct firn_value *values;
-    struct firn_buffer bytes; /* of the batch's strings */
+    struct firn_buffer values;   /* of the batch, one a slot */
+    struct firn_buffer bytes;    /* of its strings */
+    struct firn_buffer rep, def; /* levels, where they are wanted */
 };
 
 struct reading {
@@ -27,27 +28,60 @@ struct reading {
     struct firn_window window;
     struct value_column *columns;
     struct firn_value **values; /* of each column */
-    size_t *starts;             /* where the bytes of each row begin, while they may still move */
-    uint32_t rows_max;          /* of a batch */
+    struct firn_leaf_slots *slots;
+    struct firn_buffer starts; /* where the bytes of each slot begin, while they may still move */
+    uint32_t rows_max;         /* of a batch */
     uint32_t piece_index;
     bool counted;
 };
 
-/* Keeps the bytes of a row's value, unless they are those of the row before. */
-static firn_status keep_bytes(struct firn_op *op, struct reading *reading, struct value_column *column, int64_t row)
+static struct firn_value *values_of(const struct value_column *column)
 {
-    struct firn_bytes bytes = column->values[row].bytes;
-    if (row > 0 && firn_value_has_bytes(&column->values[row - 1]) && column->values[row - 1].bytes.len == bytes.len &&
-        (bytes.len == 0 || memcmp(column->bytes.data + reading->starts[row - 1], bytes.data, bytes.len) == 0)) {
-        reading->starts[row] = reading->starts[row - 1];
+    return (struct firn_value *)(void *)column->values.data;
+}
+
+static uint32_t slot_count(const struct value_column *column)
+{
+    return (uint32_t)(column->values.len / sizeof(struct firn_value));
+}
+
+/* Keeps the bytes of a slot's value, unless they are those of the slot before. */
+static firn_status keep_bytes(struct firn_op *op, struct reading *reading, struct value_column *column, uint32_t slot)
+{
+    const struct firn_value *values = values_of(column);
+    struct firn_bytes bytes = values[slot].bytes;
+    size_t *starts = (size_t *)(void *)reading->starts.data;
+    if (slot > 0 && firn_value_has_bytes(&values[slot - 1]) && values[slot - 1].bytes.len == bytes.len &&
+        (bytes.len == 0 || memcmp(column->bytes.data + starts[slot - 1], bytes.data, bytes.len) == 0)) {
+        starts[slot] = starts[slot - 1];
         return FIRN_OK;
     }
     uint8_t *kept;
-    reading->starts[row] = column->bytes.len;
+    starts[slot] = column->bytes.len;
     FIRN_TRY(firn_buffer_extend(op, &column->bytes, bytes.len, &kept));
     if (bytes.len > 0)
         memcpy(kept, bytes.data, bytes.len);
     return FIRN_OK;
+}
+
+static firn_status keep_levels(struct firn_op *op, struct firn_buffer *out, const uint8_t *levels, uint8_t otherwise,
+                               uint32_t count)
+{
+    uint8_t *kept;
+    FIRN_TRY(firn_buffer_extend(op, out, count, &kept));
+    if (levels)
+        memcpy(kept, levels, count);
+    else
+        memset(kept, otherwise, count);
+    return FIRN_OK;
+}
+
+static firn_status add_slots(struct firn_op *op, struct reading *reading, struct value_column *column, uint32_t count)
+{
+    uint8_t *added;
+    FIRN_TRY(firn_buffer_extend(op, &column->values, count * sizeof(struct firn_value), &added));
+    size_t wanted = slot_count(column) * sizeof(size_t), held = reading->starts.len;
+    return wanted > held ? firn_buffer_extend(op, &reading->starts, wanted - held, &added) : FIRN_OK;
 }
 
 static firn_status take_vector(struct firn_op *op, void *context, const struct firn_column *column,
@@ -56,9 +90,11 @@ static firn_status take_vector(struct firn_op *op, void *context, const struct f
     struct reading *reading = context;
     const struct firn_output_leaf *leaf = column->leaf;
     struct value_column *out = &reading->columns[leaf->node->leaf_index];
-    uint32_t next = 0;
+    uint32_t next = 0, first = slot_count(out);
+    (void)row;
+    FIRN_TRY(add_slots(op, reading, out, vector->slot_count));
     for (uint32_t i = 0; i < vector->slot_count; i++) {
-        struct firn_value *value = &out->values[row + i];
+        struct firn_value *value = &values_of(out)[first + i];
         *value = (struct firn_value){ .type = leaf->field->type.id, .is_null = true };
         if (vector->def && vector->def[i] < vector->def_max)
             continue;
@@ -67,20 +103,30 @@ static firn_status take_vector(struct firn_op *op, void *context, const struct f
             firn_leaf_value(leaf->node, &leaf->field->type, values, vector->indices ? vector->indices[next] : next);
         next++;
         if (firn_value_has_bytes(value))
-            FIRN_TRY(keep_bytes(op, reading, out, row + i));
+            FIRN_TRY(keep_bytes(op, reading, out, first + i));
     }
-    return FIRN_OK;
+    if (!reading->config->levels)
+        return FIRN_OK;
+    FIRN_TRY(keep_levels(op, &out->rep, vector->rep, 0, vector->slot_count));
+    return keep_levels(op, &out->def, vector->def, leaf->node->def_max, vector->slot_count);
 }
 
 static firn_status pull_column(struct firn_op *op, struct reading *reading, uint32_t index, int64_t rows)
 {
     struct value_column *column = &reading->columns[index];
+    firn_buffer_clear(&column->values);
     firn_buffer_clear(&column->bytes);
+    firn_buffer_clear(&column->rep);
+    firn_buffer_clear(&column->def);
     const struct firn_column_receiver receiver = { .emit = take_vector, .context = reading };
     FIRN_TRY(firn_column_pull(op, &column->column, &reading->window, rows, &receiver));
-    for (int64_t row = 0; row < rows; row++)
-        if (firn_value_has_bytes(&column->values[row]) && column->values[row].bytes.len > 0)
-            column->values[row].bytes.data = column->bytes.data + reading->starts[row];
+    struct firn_value *values = values_of(column);
+    const size_t *starts = (const size_t *)(const void *)reading->starts.data;
+    for (uint32_t slot = 0; slot < slot_count(column); slot++)
+        if (firn_value_has_bytes(&values[slot]) && values[slot].bytes.len > 0)
+            values[slot].bytes.data = column->bytes.data + starts[slot];
+    reading->values[index] = values;
+    reading->slots[index] = (struct firn_leaf_slots){ slot_count(column), column->rep.data, column->def.data, values };
     return FIRN_OK;
 }
 
@@ -102,6 +148,8 @@ static firn_status check_complete(struct firn_op *op, const struct reading *read
         return FIRN_OK;
     for (uint32_t i = 0; i < reading->run.schema.leaf_count; i++) {
         const struct firn_output_leaf *leaf = &reading->run.schema.leaves[i];
+        if (reading->config->levels && leaf->node->parent->parent)
+            continue;
         if (!firn_row_slice_plan(&reading->window.slices.items[0], i)->has_values &&
             !firn_partition_identity_value(spec, &file->partition, leaf->field->id))
             return firn_fail(op, FIRN_CORRUPT, "the file lacks the column '%.*s' (field id %d)", FIRN_FMT(leaf->name),
@@ -135,19 +183,15 @@ static void init_reading(struct reading *reading, const struct firn_file_rows_co
 
 static firn_status open_reading(struct firn_op *op, struct reading *reading)
 {
-    uint32_t count = reading->run.schema.leaf_count, rows = reading->rows_max;
+    uint32_t count = reading->run.schema.leaf_count;
     reading->run.input_rows = FIRN_NEW(op->arena, struct firn_input_rows);
     reading->columns = FIRN_NEW_ARRAY(op->arena, struct value_column, count);
     reading->values = FIRN_NEW_ARRAY(op->arena, struct firn_value *, count);
-    reading->starts = FIRN_NEW_ARRAY(op->arena, size_t, rows);
+    reading->slots = FIRN_NEW_ARRAY(op->arena, struct firn_leaf_slots, count);
     FIRN_TRY(firn_group_run_open_codecs(op, &reading->run));
-    for (uint32_t i = 0; i < count; i++) {
-        reading->values[i] = FIRN_NEW_ARRAY(op->arena, struct firn_value, rows);
-        reading->columns[i] = (struct value_column){
-            .column = { .leaf = &reading->run.schema.leaves[i], .codec = reading->run.codecs[i] },
-            .values = reading->values[i],
-        };
-    }
+    for (uint32_t i = 0; i < count; i++)
+        reading->columns[i].column =
+            (struct firn_column){ .leaf = &reading->run.schema.leaves[i], .codec = reading->run.codecs[i] };
     FIRN_TRY(firn_window_fill(op, &reading->window, 1));
     return reading->config->complete ? check_complete(op, reading) : FIRN_OK;
 }
@@ -155,9 +199,14 @@ static firn_status open_reading(struct firn_op *op, struct reading *reading)
 static void close_reading(struct reading *reading)
 {
     for (uint32_t i = 0; reading->columns && i < reading->run.schema.leaf_count; i++) {
-        firn_column_close(&reading->columns[i].column);
-        firn_buffer_done(&reading->columns[i].bytes);
+        struct value_column *column = &reading->columns[i];
+        firn_column_close(&column->column);
+        firn_buffer_done(&column->values);
+        firn_buffer_done(&column->bytes);
+        firn_buffer_done(&column->rep);
+        firn_buffer_done(&column->def);
     }
+    firn_buffer_done(&reading->starts);
     firn_window_close(&reading->window);
     firn_group_run_close_codecs(&reading->run);
     firn_arena_done(&reading->arena);
@@ -177,6 +226,7 @@ static firn_status read_parquet(struct firn_op *op, const struct firn_file_rows_
         if (status != FIRN_OK)
             break;
         batch.columns = reading.values;
+        batch.slots = config->levels ? reading.slots : NULL;
         status = visit(op, context, &batch);
         inner.error = op->error;
         batch.first += batch.row_count;

@@ -159,15 +159,13 @@ static firn_status next_manifest(struct firn_op *op, void *cursor, bool *got)
 
 /* Cells ------------------------------------------------------------------------------------------------------------ */
 
+/* A bound that is missing, as that of nulls alone, is the text "null", as in Spark. */
 static firn_status write_bound(struct firn_json_out *json, const struct firn_transform *transform,
                                const struct firn_type *type, struct firn_bytes bytes)
 {
-    struct firn_value value;
-    if (!bytes.data || type->id == FIRN_TYPE_UNKNOWN) {
-        firn_json_out_null(json);
-        return FIRN_OK;
-    }
-    FIRN_TRY(firn_value_parse(json->op, type, bytes, &value));
+    struct firn_value value = { .type = type->id, .is_null = true };
+    if (bytes.data && type->id != FIRN_TYPE_UNKNOWN)
+        FIRN_TRY(firn_value_parse(json->op, type, bytes, &value));
     firn_json_out_text(json, firn_transform_human(json->op->arena, transform, type, &value));
     return FIRN_OK;
 }

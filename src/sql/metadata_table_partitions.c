@@ -128,13 +128,17 @@ static void add_file(struct partition_row *row, const struct firn_data_file *fil
     add(&row->sums[sums[file->content].files], 1);
     if (file->content == FIRN_CONTENT_DATA)
         add(&row->sums[PARTITION_BYTES], file->file_bytes);
-    row->spec_id = file->spec_id;
 }
 
-static void note_update(struct partition_row *row, const struct firn_snapshot *snapshot)
+/* The spec is that of the file which the latest known snapshot brought; without any, that of the last file. */
+static void note_update(struct partition_row *row, const struct firn_data_file *file,
+                        const struct firn_snapshot *snapshot)
 {
-    if (snapshot && (!row->updated || snapshot->timestamp_ms > row->updated->timestamp_ms))
+    bool is_latest = snapshot && (!row->updated || snapshot->timestamp_ms > row->updated->timestamp_ms);
+    if (is_latest)
         row->updated = snapshot;
+    if (is_latest || !row->updated)
+        row->spec_id = file->spec_id;
 }
 
 static firn_status add_manifest(struct firn_op *op, struct rows *rows, const struct firn_manifest *manifest,
@@ -145,7 +149,7 @@ static firn_status add_manifest(struct firn_op *op, struct rows *rows, const str
         struct partition_row *row;
         FIRN_TRY(find_row(op, rows, &entry->file, scratch, &row));
         add_file(row, &entry->file);
-        note_update(row, firn_metadata_snapshot(rows->metadata, entry->snapshot_id));
+        note_update(row, &entry->file, firn_metadata_snapshot(rows->metadata, entry->snapshot_id));
     }
     return FIRN_OK;
 }

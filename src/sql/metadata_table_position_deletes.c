@@ -4,6 +4,7 @@
 #include "rewrite/deletion_position.h"
 #include "sql/manifest_feed.h"
 #include "sql/partition_shape.h"
+#include "sql/row_json.h"
 
 enum delete_field {
     DELETE_PATH,
@@ -53,9 +54,11 @@ struct rows {
     const struct firn_manifest *manifest;
     uint32_t entry; /* entry of the manifest after the current one */
     bool needs_row;
+    struct firn_output_schema columns; /* of the current delete file, where its rows are read */
 
     struct firn_arena arena; /* of the current delete file */
     struct firn_buffer runs, positions;
+    struct firn_buffer texts, text_ends; /* the deleted rows as JSON, where the file has them and they are wanted */
     const struct firn_positions *vector; /* NULL: the file is no vector */
     size_t run, next;                    /* the current run, and the position after the current one */
 };
@@ -108,13 +111,18 @@ static struct run *last_run(struct rows *rows)
     return rows->runs.len ? (struct run *)(void *)(rows->runs.data + rows->runs.len) - 1 : NULL;
 }
 
-static firn_status keep_rows(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+static bool is_row(const struct firn_row_batch *batch, uint32_t row)
+{
+    return !batch->columns[0][row].is_null && !batch->columns[1][row].is_null;
+}
+
+static firn_status keep_positions(struct firn_op *op, void *context, const struct firn_row_batch *batch)
 {
     struct rows *rows = context;
     for (uint32_t i = 0; i < batch->row_count; i++) {
         const struct firn_value *path = &batch->columns[0][i], *position = &batch->columns[1][i];
         struct firn_text text = firn_text_of_bytes(path->bytes);
-        if (path->is_null || position->is_null)
+        if (!is_row(batch, i))
             continue;
         if (!last_run(rows) || !firn_text_same(last_run(rows)->path, text))
             FIRN_TRY(begin_run(op, rows, text));
@@ -122,6 +130,45 @@ static firn_status keep_rows(struct firn_op *op, void *context, const struct fir
         last_run(rows)->end = rows->positions.len / sizeof(int64_t);
     }
     return FIRN_OK;
+}
+
+/* The text of the next row; of one without a place nothing stays. */
+static firn_status keep_text(struct firn_op *op, struct rows *rows, const struct firn_row_json *deleted, bool keeps)
+{
+    struct firn_json_out json = { .op = op, .buffer = &rows->texts };
+    size_t held = rows->texts.len;
+    firn_row_json_write(deleted, &json);
+    FIRN_TRY(json.status);
+    if (!keeps)
+        rows->texts.len = held;
+    return keeps ? firn_buffer_append(op, &rows->text_ends, &rows->texts.len, sizeof rows->texts.len) : FIRN_OK;
+}
+
+static firn_status keep_texts(struct firn_op *op, struct rows *rows, const struct firn_row_batch *batch)
+{
+    const struct firn_field *field = &rows->columns.schema->root.fields[2];
+    struct firn_row_json deleted = {
+        .node = &rows->columns.footer->root.children[2],
+        .type = &field->type,
+        .slots = batch->slots,
+        .next = FIRN_NEW_ARRAY(op->arena, uint32_t, rows->columns.leaf_count),
+    };
+    for (uint32_t i = 0; i < batch->row_count; i++)
+        FIRN_TRY(keep_text(op, rows, &deleted, is_row(batch, i)));
+    return FIRN_OK;
+}
+
+static firn_status keep_rows(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+{
+    struct rows *rows = context;
+    struct firn_arena scratch, *results = op->arena;
+    FIRN_TRY(keep_positions(op, rows, batch));
+    firn_arena_init(&scratch);
+    op->arena = &scratch;
+    firn_status status = keep_texts(op, rows, batch);
+    op->arena = results;
+    firn_arena_done(&scratch);
+    return status;
 }
 
 /* The next piece of a vector; nothing at its end. */
@@ -145,25 +192,40 @@ static firn_status read_vector(struct firn_op *op, struct rows *rows, const stru
     return read_positions(op, rows);
 }
 
-/* The deleted rows themselves, which hardly any writer keeps, are not decoded: to show none would be wrong. */
-static firn_status refuse_rows(struct firn_op *op, const struct rows *rows, const struct firn_data_file *file)
+/* Whether the rows are wanted and there. Those of Avro files, which hardly any writer keeps, are not decoded: to show
+ * none would be wrong. */
+static firn_status find_rows(struct firn_op *op, const struct rows *rows, const struct firn_data_file *file, bool *out)
 {
-    bool has_rows;
-    if (!rows->needs_row)
+    *out = false;
+    bool may_have = file->format == FIRN_FILE_PARQUET || file->format == FIRN_FILE_AVRO;
+    if (!rows->needs_row || !may_have)
         return FIRN_OK;
-    FIRN_TRY(firn_position_deletes_have_rows(op, rows->view->table->store, file, &has_rows));
-    if (!has_rows)
+    FIRN_TRY(firn_position_deletes_have_rows(op, rows->view->table->store, file, out));
+    if (!*out || file->format == FIRN_FILE_PARQUET)
         return FIRN_OK;
-    firn_status status = firn_fail(op, FIRN_UNSUPPORTED, "it holds the deleted rows, which firn does not decode");
+    firn_status status = firn_fail(op, FIRN_UNSUPPORTED, "it holds the deleted rows in Avro, which firn does not show");
     return firn_hint(op, status, "name the columns that are wanted, without \"row\"");
+}
+
+static firn_status read_deleted_rows(struct firn_op *op, struct rows *rows, const struct firn_data_file *file)
+{
+    const struct firn_table *table = rows->view->table;
+    const struct firn_type *row = &firn_metadata_current_schema(table->metadata)->root;
+    FIRN_TRY(firn_row_json_check(op, row));
+    FIRN_TRY(firn_position_rows_schema(op, row, &rows->columns));
+    return firn_deleted_rows_read(op, table->metadata, table->store, file, &rows->columns, keep_rows, rows);
 }
 
 static firn_status read_file(struct firn_op *op, struct rows *rows, const struct firn_data_file *file)
 {
+    const struct firn_table *table = rows->view->table;
+    bool has_rows;
     if (firn_data_file_is_deletion_vector(file))
         return read_vector(op, rows, file);
-    FIRN_TRY(refuse_rows(op, rows, file));
-    return firn_position_rows_read(op, rows->view->table->metadata, rows->view->table->store, file, keep_rows, rows);
+    FIRN_TRY(find_rows(op, rows, file, &has_rows));
+    if (has_rows)
+        return read_deleted_rows(op, rows, file);
+    return firn_position_rows_read(op, table->metadata, table->store, file, keep_positions, rows);
 }
 
 static firn_status open_file(struct firn_op *op, struct rows *rows, const struct firn_data_file *file)
@@ -172,6 +234,8 @@ static firn_status open_file(struct firn_op *op, struct rows *rows, const struct
     firn_arena_reset(&rows->arena);
     firn_buffer_clear(&rows->runs);
     firn_buffer_clear(&rows->positions);
+    firn_buffer_clear(&rows->texts);
+    firn_buffer_clear(&rows->text_ends);
     rows->vector = NULL;
     rows->run = rows->next = 0;
     op->arena = &rows->arena;
@@ -240,6 +304,8 @@ static void close_rows(void *cursor)
     firn_manifest_feed_close(rows->feed);
     firn_buffer_done(&rows->runs);
     firn_buffer_done(&rows->positions);
+    firn_buffer_done(&rows->texts);
+    firn_buffer_done(&rows->text_ends);
     firn_arena_done(&rows->arena);
 }
 
@@ -300,6 +366,18 @@ static firn_status next_row(struct firn_op *op, void *cursor, bool *got)
 /* Cells --------------------------------------------------------------------------------------------------------------
  */
 
+/* NULL where the file has no rows, and where a row is null. */
+static void row_cell(const struct rows *rows, struct firn_cell *out)
+{
+    const size_t *ends = (const size_t *)(const void *)rows->text_ends.data;
+    if (rows->text_ends.len == 0)
+        return;
+    size_t begin = rows->next > 1 ? ends[rows->next - 2] : 0;
+    struct firn_text text = { (const char *)rows->texts.data + begin, ends[rows->next - 1] - begin };
+    if (!firn_text_is(text, "null"))
+        firn_cell_text(out, text);
+}
+
 static firn_status cell(struct firn_op *op, void *cursor, const struct firn_metadata_path *path, struct firn_cell *out)
 {
     const struct rows *rows = cursor;
@@ -330,7 +408,8 @@ static firn_status cell(struct firn_op *op, void *cursor, const struct firn_meta
     case DELETE_CONTENT_BYTES:
         firn_cell_i64_unless(out, file->content_bytes, FIRN_ABSENT);
         break;
-    default: /* the row: none is kept, see refuse_rows */
+    default:
+        row_cell(rows, out);
         break;
     }
     return FIRN_OK;

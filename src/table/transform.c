@@ -279,6 +279,19 @@ static struct firn_text hour_text(struct firn_arena *arena, int64_t hours)
     return firn_text_format(arena, "%.*s-%02" PRId64, FIRN_FMT(date), firn_floor_mod(hours, 24));
 }
 
+/* As Java's LocalTime: seconds only where they are not zero, fractions in groups of three digits. */
+static struct firn_text short_time_text(struct firn_arena *arena, int64_t micros_of_day)
+{
+    int64_t seconds = micros_of_day / FIRN_MICROS_PER_SECOND, fraction = micros_of_day % FIRN_MICROS_PER_SECOND;
+    struct firn_text text = firn_text_format(arena, "%02d:%02d:%02d.%06d", (int)(seconds / 3600),
+                                             (int)(seconds / 60 % 60), (int)(seconds % 60), (int)fraction);
+    if (seconds % 60 == 0 && fraction == 0)
+        return firn_text_until(text, 5);
+    if (fraction == 0)
+        return firn_text_until(text, 8);
+    return firn_text_until(text, fraction % 1000 == 0 ? 12 : 15);
+}
+
 struct firn_text firn_transform_human(struct firn_arena *arena, const struct firn_transform *transform,
                                       const struct firn_type *result_type, const struct firn_value *value)
 {
@@ -298,5 +311,7 @@ struct firn_text firn_transform_human(struct firn_arena *arena, const struct fir
     }
     if (result_type->id == FIRN_TYPE_BINARY || result_type->id == FIRN_TYPE_FIXED)
         return base64_text(arena, value->bytes);
+    if (result_type->id == FIRN_TYPE_TIME)
+        return short_time_text(arena, firn_floor_mod(value->integer, FIRN_MICROS_PER_DAY));
     return firn_value_text(arena, result_type, value);
 }

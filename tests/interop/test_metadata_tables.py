@@ -11,6 +11,7 @@ import os
 
 import pytest
 
+from firn import FAILED
 from iceberg_files import manifests_of, read_metadata
 from lake import full_name
 from tables import SPARK_TABLES, create, insert
@@ -22,7 +23,7 @@ METADATA_TABLES = ["snapshots", "history", "refs", "metadata_log_entries", "mani
 
 
 def canonical(value):
-    """A value of either engine in one form; reals have the digits that a float has."""
+    """A value of either engine in one form, as far as that needs no type."""
     if isinstance(value, (bytes, bytearray)):
         return f"X'{bytes(value).hex()}'"
     if isinstance(value, datetime.datetime):
@@ -30,17 +31,49 @@ def canonical(value):
         return text.rstrip("0") if "." in text else text
     if isinstance(value, datetime.date):
         return value.isoformat()
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (float, decimal.Decimal)):
-        if math.isnan(value):
-            return "NaN"
-        return f"{float(value):.7g}" if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
     if isinstance(value, dict):
         return {str(key): canonical(item) for key, item in sorted(value.items(), key=lambda pair: str(pair[0]))}
     if isinstance(value, (list, tuple)):
         return [canonical(item) for item in value]
     return value
+
+
+def parts_of(text):
+    """The types or fields between the brackets of a nested type."""
+    parts, depth = [""], 0
+    for letter in text[text.index("<") + 1:-1]:
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def typed(value, kind):
+    """Numbers as their type has them: JSON knows no decimals and writes some reals as whole numbers."""
+    if value is None:
+        return None
+    if kind.startswith("struct<") and isinstance(value, dict):
+        fields = dict(part.split(":", 1) for part in parts_of(kind))
+        return {name: typed(item, fields.get(name, "")) for name, item in value.items()}
+    if kind.startswith("array<") and isinstance(value, list):
+        return [typed(item, parts_of(kind)[0]) for item in value]
+    if kind.startswith("map<") and isinstance(value, dict):
+        return {key: typed(item, parts_of(kind)[1]) for key, item in value.items()}
+    if kind.startswith("decimal("):
+        scale = int(kind.rstrip(")").split(",")[1])
+        return str(decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-scale)))
+    if kind in ("float", "double"):  # the digits that a float has
+        number = float(value)
+        if math.isnan(number):
+            return "NaN"
+        return f"{number:.7g}" if math.isfinite(number) else ("Infinity" if number > 0 else "-Infinity")
+    return value
+
+
+def typed_rows(columns, rows):
+    return [[typed(value, kind) for value, (_, kind) in zip(row, columns)] for row in rows]
 
 
 def rows_of_spark(spark, query):
@@ -52,41 +85,36 @@ def rows_of_spark(spark, query):
 def select(firn, *queries):
     """(columns, rows) of each query, run as one script."""
     run = firn("--quiet", "--output", "json", "sql", "-e", ";\n".join(queries))
-    results = [json.loads(line) for line in run.out.splitlines()]
+    results = [json.loads(line, parse_float=decimal.Decimal) for line in run.out.splitlines()]
     assert len(results) == len(queries)
     return [([(column["name"], column["type"]) for column in result["columns"]], [canonical(row) for row in result["rows"]])
             for result in results]
 
 
-# Where firn is known to differ.
-SUMMARIES = ("manifests", "all_manifests")  # bounds: Spark leaves out a time's seconds of zero, and writes no bound as "null"
-STORED_ROWS = ("position_deletes",)  # firn does not decode the rows that delete files hold, nor ORC
-MOVED = ("position_deletes",)  # Spark finds no position under paths that the delete files do not name
-DECIMALS = ("files", "data_files", "all_files", "all_data_files", "entries", "all_entries")  # bounds of decimals are numbers
-NOT_ALIKE = {
-    "cxx_identity_all_types": SUMMARIES,
-    "dremio_eq_deletes_products": STORED_ROWS,
-    "dremio_multi_rowgroup_deletes": STORED_ROWS,
-    "duckdb_moved_object_storage": MOVED,
-    "impala_pos_delete_all_rows_orc": STORED_ROWS,
-    "impala_pos_delete_partitioned": STORED_ROWS,
-    "impala_pos_delete_some_files": STORED_ROWS,
-    "impala_pos_delete_some_files_orc": STORED_ROWS,
-    "impala_puffin_stats": DECIMALS,
-    "impala_v3_default_on_partition": SUMMARIES + ("partitions",),  # the spec of an evolved partition
-}
+# Position deletes in ORC, which firn does not read and says so.
+IN_ORC = ("impala_pos_delete_all_rows_orc", "impala_pos_delete_some_files_orc")
 
 
 def in_order(rows):
-    """Numbers that are whole in one engine's JSON and real in the other's are alike."""
-    return sorted(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows)
+    return sorted(json.dumps(row, sort_keys=True, ensure_ascii=False, default=str) for row in rows)
 
 
-def as_written(value, kind):
-    """Reals that JSON wrote as whole numbers."""
-    if isinstance(value, int) and not isinstance(value, bool) and kind.split("(")[0] in ("float", "double", "decimal"):
-        return canonical(float(value))
-    return value
+def with_specs(wanted, files):
+    """Spark's partitions, with the spec ids that its files tell where no snapshot is known that wrote them.
+
+    Spark takes the spec id from the file whose snapshot is the latest known; where none is, it shows the 0 it began with, whatever
+    spec the partition's files are of (impala_v3_default_on_partition: the partition j=10 has one file, of spec 1).
+    """
+    names = [name for name, _ in wanted[0]]
+    if "spec_id" not in names:
+        return wanted
+    of_files = [dict(zip((name for name, _ in files[0]), row)) for row in files[1]]
+    rows = [dict(zip(names, row)) for row in wanted[1]]
+    for row in rows:
+        if row["last_updated_snapshot_id"] is None:  # tuples of several specs that are alike differ in how many files they have
+            specs = [file["spec_id"] for file in of_files if file["partition"] == row["partition"] and file["content"] == 0]
+            row["spec_id"] = next((spec for spec in specs if specs.count(spec) == row["file_count"]), row["spec_id"])
+    return wanted[0], [list(row.values()) for row in rows]
 
 
 def check_same(spark, firn, table, kinds=METADATA_TABLES, suffix=""):
@@ -99,6 +127,8 @@ def check_same(spark, firn, table, kinds=METADATA_TABLES, suffix=""):
         except Exception as problem:  # pylint: disable=broad-except
             print(f"Spark: {table}.{kind}: {str(problem)[:300]}")
     results = select(firn, *[queries[kind] for kind in wanted])
+    if "partitions" in wanted:
+        wanted["partitions"] = with_specs(wanted["partitions"], wanted["files"])
     different = [difference(kind, *both) for kind, both in zip(wanted, zip(wanted.values(), results))]
     assert not any(different), "\n".join(filter(None, different))
     return len(wanted)
@@ -110,15 +140,11 @@ def difference(kind, wanted, found):
         return f"{kind}: columns {[pair for pair in zip(wanted[0], found[0]) if pair[0] != pair[1]] or (wanted[0], found[0])}"
     if len(wanted[1]) != len(found[1]):
         return f"{kind}: {len(found[1])} rows, and Spark has {len(wanted[1])}"
-    for ours, spark in zip(in_order(typed(*found)), in_order(typed(*wanted))):
+    for ours, spark in zip(in_order(typed_rows(*found)), in_order(typed_rows(*wanted))):
         if ours != spark:
             cells = [(name, a, b) for (name, _), a, b in zip(wanted[0], json.loads(ours), json.loads(spark)) if a != b]
             return f"{kind}: (column, ours, Spark's) {cells}"[:3000]
     return None
-
-
-def typed(columns, rows):
-    return [[as_written(value, kind) for value, (_, kind) in zip(row, columns)] for row in rows]
 
 
 def localized(metadata, where, folder):
@@ -155,7 +181,12 @@ def localized(metadata, where, folder):
 def localized_manifest(path, line, where, folder, copies):
     def change(record):
         file = record["data_file"]
-        file["file_path"] = "file://" + where(file["file_path"])
+        local = where(file["file_path"])
+        file["file_path"] = "file://" + local
+        # Some files of the corpus were written anew after they were committed (duckdb_moved_object_storage: 10,309 bytes, 2,363
+        # recorded). Spark reads no further than the recorded size, and so finds none of their rows.
+        if file.get("content") and not file.get("content_size_in_bytes") and os.path.exists(local):
+            file["file_size_in_bytes"] = os.path.getsize(local)
         if file.get("referenced_data_file"):
             file["referenced_data_file"] = "file://" + where(file["referenced_data_file"])
 
@@ -185,7 +216,11 @@ def test_tables_of_the_corpus(lake, firn, spark, folder, name):
         return
     lake.catalog.create_namespace_if_not_exists("meta")
     register(lake, name, f"file://{local}", "meta")
-    kinds = [kind for kind in METADATA_TABLES if kind not in NOT_ALIKE.get(name, ())]
+    kinds = METADATA_TABLES
+    if name in IN_ORC:
+        refused = firn("sql", "-e", f"SELECT * FROM {full_name(f'meta.{name}')}.position_deletes", status=FAILED)
+        assert "the format is ORC, and firn reads rows of Parquet and Avro only" in refused.err
+        kinds = [kind for kind in METADATA_TABLES if kind != "position_deletes"]
     assert check_same(spark, firn, f"meta.{name}", kinds) >= 4
 
 
@@ -248,7 +283,7 @@ def test_the_articles_diagnosis(namespace, firn, spark):
     queries = [query.format(table=full_name(table)) for query in DIAGNOSIS]
     for query, (columns, rows) in zip(queries, select(firn, *queries)):
         wanted_columns, wanted = rows_of_spark(spark, query)
-        truth = [[bool(value) if kind == "boolean" and value in (0, 1) else as_written(value, kind)
+        truth = [[bool(value) if kind == "boolean" and value in (0, 1) else value
                   for value, (_, kind) in zip(row, wanted_columns)] for row in rows]
-        assert in_order(truth) == in_order(typed(wanted_columns, wanted)), query
+        assert in_order(typed_rows(wanted_columns, truth)) == in_order(typed_rows(wanted_columns, wanted)), query
         assert [name for name, _ in columns if "(" not in name] == [name for name, _ in wanted_columns if "(" not in name], query

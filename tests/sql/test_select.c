@@ -2,6 +2,7 @@
 #include "sql/select_world.h"
 
 #include "base/math.h"
+#include "maintain/corpus_table.h"
 #include "support/folder.h"
 
 static void append(struct firn_op *op, struct select_world *world, const char *name, int64_t records)
@@ -341,6 +342,61 @@ static void expressions_are_called_as_written(void **state)
     world_end(&world);
 }
 
+static firn_status find_corpus_table(struct firn_op *op, void *context, struct firn_text name, struct firn_table *out)
+{
+    const struct corpus_table *opened = context;
+    (void)op;
+    (void)name;
+    *out = opened->table;
+    return FIRN_OK;
+}
+
+/* What Spark shows for these tables, as tests/interop/test_metadata_tables.py finds. */
+static void tables_of_other_writers_are_shown_as_spark_does(void **state)
+{
+    static const struct {
+        const char *table, *sql, *wanted;
+    } cases[] = {
+        { "cxx_identity_all_types",
+          "SELECT json_extract(partition_summaries, '$[7].lower_bound') FROM t.manifests LIMIT 1", "17:00" },
+        { "impala_v3_default_on_partition",
+          "SELECT partition_spec_id, json_extract(partition_summaries, '$[0].upper_bound') FROM t.manifests ORDER BY "
+          "1, 2",
+          "0|null; 1|10; 1|null" },
+        { "impala_v3_default_on_partition", "SELECT partition.j, spec_id, file_count FROM t.partitions ORDER BY 1, 2",
+          "null|0|2; null|1|1; 5|1|1; 10|1|1" },
+        { "impala_puffin_stats",
+          "SELECT readable_metrics.d.lower_bound, json_extract(readable_metrics, "
+          "'$.d.upper_bound') FROM t.files WHERE record_count = 2 LIMIT 1",
+          "1|2" },
+        { "impala_pos_delete_some_files", "SELECT pos, row, row.s FROM t.position_deletes ORDER BY row.i",
+          "1|{\"i\":5,\"s\":\"e\"}|e; 0|{\"i\":7,\"s\":\"d\"}|d; 1|{\"i\":8,\"s\":\"e\"}|e; "
+          "2|{\"i\":9,\"s\":\"f\"}|f" },
+        { "dremio_eq_deletes_products",
+          "SELECT pos, row.created_date, row.weight FROM t.position_deletes WHERE "
+          "row.color = 'red' AND partition.category = 'widget'",
+          "52|2018-08-01|37.9256902452855" },
+        { "duckdb_moved_object_storage", "SELECT count(*), count(row), min(pos) FROM t.position_deletes", "3361|0|0" },
+    };
+    struct firn_op *op = test_op(state);
+    struct firn_text root = corpus_root(op);
+    CORPUS_OR_SKIP(root);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct corpus_table opened = corpus_table_open(
+            op, root, cases[i].table, json_object_get(corpus_expected(op, root, "iceberg"), cases[i].table));
+        struct firn_select_tables tables = { find_corpus_table, &opened, NULL };
+        struct firn_select *select;
+        struct firn_text got = { 0 };
+        CHECK_OK(op, firn_select_open_tables(op, &tables, firn_text_of(cases[i].sql), (struct firn_sql_place){ 1, 1 },
+                                             &select));
+        CHECK_OK(op, all_rows(op, select, &got));
+        CHECK(firn_text_is(got, cases[i].wanted), "%s: %s:\n  got    %.*s\n  wanted %s", cases[i].table, cases[i].sql,
+              FIRN_FMT(got), cases[i].wanted);
+        firn_select_close(select);
+        corpus_table_close(&opened);
+    }
+}
+
 static void a_stop_ends_a_statement(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -369,6 +425,7 @@ int main(void)
         TEST(conditions_leave_manifests_unread),
         TEST(columns_have_sparks_names_and_types),
         TEST(expressions_are_called_as_written),
+        TEST(tables_of_other_writers_are_shown_as_spark_does),
         TEST(a_stop_ends_a_statement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
