@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench bench-deletes bench-orphans bench-expire bench-manifests install format clean
+.PHONY: all demo test bench bench-deletes bench-orphans bench-expire bench-manifests bench-scenario install format clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -34,6 +34,9 @@ bench-orphans: all
 bench-expire: all
 	@ninja -C $(BUILD) bench/make_history
 	@FIRN=$(abspath $(BUILD))/src/cli/firn MAKE_HISTORY=$(abspath $(BUILD))/bench/make_history "$$(scripts/interop-env.sh)/bin/python" bench/expire.py --cache $(abspath $(BUILD))/bench $(ARGS)
+
+bench-scenario: all
+	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/scenario.py --cache $(abspath $(BUILD))/bench $(ARGS)
 
 bench-manifests: all
 	@ninja -C $(BUILD) bench/make_history

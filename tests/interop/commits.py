@@ -136,6 +136,9 @@ class Attempt:
         lines, gone = [], []
         for line in read_avro(path_of(self.parent["manifest-list"])) if self.parent else []:
             line = {"content": 0, "sequence_number": 0, "min_sequence_number": 0, **line}  # version 1 has none
+            if not removed:
+                lines.append(line)
+                continue
             records = with_inherited(line, read_avro(path_of(line["manifest_path"])))
             records = [record for record in records if record["status"] in LIVE]
             mine = [record for record in records if identity(record["data_file"]) in removed]

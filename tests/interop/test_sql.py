@@ -10,14 +10,13 @@ import time
 
 import pytest
 
+from articles import ARTICLES, SEEDS, call_blocks, catalog_of_article
 from checks import check_verified
 from engines import rows_of_pyiceberg
-from firn import FAILED, NOT_FOUND, OK, ROOT, USAGE, Firn
+from firn import FAILED, NOT_FOUND, OK, USAGE, Firn
 from lake import full_name
 from tables import EVENTS, append_events
 from twice import Twice
-
-SEEDS = os.environ.get("FIRN_SEEDS") or os.path.join(ROOT, "..", "shared", "seeds")
 
 
 @pytest.fixture
@@ -25,30 +24,6 @@ def table(lake, namespace):
     identifier = f"{namespace}.t"
     append_events(lake.catalog.create_table(identifier, EVENTS))
     return identifier
-
-
-def call_blocks(name):
-    """The CALL statements of an article, from the word to the semicolon, with the comments between."""
-    with open(os.path.join(SEEDS, name), encoding="utf-8") as file:
-        return re.findall(r"^(?:--.*\n)*CALL [^;]*;", file.read(), re.MULTILINE)
-
-
-ARTICLES = [("000_14fb6f69e1b88544.txt", "catalog", "db.txn", 5), ("002_fa7259357115279e.txt", "iceberg", "ods.event_log", 6)]
-
-
-def catalog_of_article(folder, lake, catalog, identifier):
-    """A catalog of the article's name with its table."""
-    from pyiceberg.catalog.sql import SqlCatalog
-
-    place = os.path.join(folder, f"article-{catalog}")
-    os.makedirs(place)
-    properties = {"uri": f"sqlite:///{place}/catalog.db", "warehouse": f"file://{place}/warehouse"}
-    with open(os.path.join(place, ".pyiceberg.yaml"), "w", encoding="utf-8") as file:
-        file.write(f"catalog:\n  {catalog}:\n    type: sql\n")
-        file.writelines(f"    {key}: {value}\n" for key, value in properties.items())
-    opened = SqlCatalog(catalog, **properties)
-    opened.create_namespace(identifier.split(".")[0])
-    return place, opened
 
 
 def article_table(catalog, identifier):
@@ -67,8 +42,8 @@ def article_table(catalog, identifier):
 
 @pytest.mark.skipif(not os.path.isdir(SEEDS), reason="the articles are not here")
 @pytest.mark.parametrize("article, catalog, identifier, count", ARTICLES)
-def test_articles_as_they_stand(folder, lake, article, catalog, identifier, count):
-    place, opened = catalog_of_article(folder, lake, catalog, identifier)
+def test_articles_as_they_stand(folder, article, catalog, identifier, count):
+    place, opened = catalog_of_article(folder, catalog, identifier)
     before = rows_of_pyiceberg(article_table(opened, identifier))
     firn, blocks = Firn(place), call_blocks(article)
     assert len(blocks) == count
