@@ -4,6 +4,7 @@
 #define FIRN_CONVERT_EQUALITY_DELETES_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 #include "firn/progress.h"
 
 #include <jansson.h>
@@ -32,6 +33,8 @@ FIRN_CHECKED firn_status firn_convert_equality_deletes_plan(struct firn_op *op, 
                                                             const struct firn_convert_equality_deletes_args *args,
                                                             struct firn_convert_plan **out);
 json_t *firn_convert_plan_json(struct firn_op *op, const struct firn_convert_plan *plan);
+/* What doing it is predicted to take. */
+struct firn_work firn_convert_plan_work(const struct firn_convert_plan *plan);
 
 struct firn_convert_equality_deletes_report {
     int64_t converted_equality_delete_files_count; /* that left the table */

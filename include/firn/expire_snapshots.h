@@ -3,6 +3,7 @@
 #define FIRN_EXPIRE_SNAPSHOTS_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 #include "firn/progress.h"
 
 #include <jansson.h>
@@ -36,6 +37,8 @@ FIRN_CHECKED firn_status firn_expire_snapshots_plan(struct firn_op *op, struct f
  * [{"path", "type", "bytes" (null: not known), "reason"}], and the procedure's six counts as they would be}. Owned by
  * op->arena. */
 json_t *firn_expiry_json(struct firn_op *op, const struct firn_expiry *expiry);
+/* What doing it is predicted to take. */
+struct firn_work firn_expiry_work(const struct firn_expiry *expiry);
 
 struct firn_expiry_failure {
     struct firn_text path;

@@ -14,7 +14,7 @@
  *     machine-hour              0            an hour of the machine that firn runs on
  *     currency                  USD          for people
  *     thread-bytes-per-second   100MiB       that one thread reads and writes anew, for predicted seconds
- *     request-ms                0            that a thread waits for each request: 0 suits a disk, 20 an object store
+ *     request-ms                0.5          that a thread waits for each request: of a disk; of an object store, 20
  *     scans-per-month           30           scans of everything, for what a month would save
  *
  * The defaults are list prices of Amazon S3 Standard in us-east-1, first 50 TB, of January 2025. A file's section

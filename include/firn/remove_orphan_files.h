@@ -4,6 +4,7 @@
 #define FIRN_REMOVE_ORPHAN_FILES_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 #include "firn/progress.h"
 
 struct firn_pool;
@@ -79,6 +80,8 @@ FIRN_CHECKED firn_status firn_remove_orphan_files_mark(struct firn_op *op, struc
                                                        struct firn_orphan_plan *plan);
 
 const struct firn_orphan_report *firn_orphan_plan_report(const struct firn_orphan_plan *plan);
+/* What doing it is predicted to take. */
+struct firn_work firn_orphan_plan_work(const struct firn_orphan_plan *plan);
 
 typedef firn_status firn_orphan_visit(struct firn_op *op, void *context, const struct firn_orphan_file *file);
 /* Calls `visit` for the plan's files, deleted or not; sorted by location where they are not too many to sort in memory.

@@ -3,6 +3,7 @@
 #define FIRN_REWRITE_DATA_FILES_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 #include "firn/progress.h"
 #include "firn/rung.h"
 
@@ -38,8 +39,7 @@ struct firn_rewrite_data_files_args {
  * "records", "reason"}], "deletes": [{"kind", "path", "sequence_number", "bytes", "records", "data_files" (of the
  * group), "data_files_of_table", "rows_max", "is_exact"}], "deletes_total": {"files", "bytes", "opened_per_scan",
  * "bytes_per_scan", "rows_min", "rows_max"}, "outputs": [{"input_bytes" (less what is known to be deleted), "pieces":
- * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}], "estimate":
- * {"bytes_read", "bytes_written", "requests", "seconds"}}.
+ * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}]}.
  *
  * "deletes" may be cut to the dearest files where the plan has very many; "deletes_total" counts all. "rows_max" of a
  * delete file is the number of the group's rows that it deletes, exactly or at most; a scan opens the
@@ -58,6 +58,8 @@ FIRN_CHECKED firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct
 void firn_rewrite_data_files_look(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
                                   struct firn_rewrite_plan *plan);
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan);
+/* What doing it is predicted to take. */
+struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan);
 uint32_t firn_rewrite_plan_group_count(const struct firn_rewrite_plan *plan);
 
 /* The procedure's output row, and what firn adds. */

@@ -3,6 +3,7 @@
 #define FIRN_REWRITE_MANIFESTS_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 
 #include <jansson.h>
 
@@ -30,6 +31,8 @@ FIRN_CHECKED firn_status firn_rewrite_manifests_plan(struct firn_op *op, struct 
                                                      const struct firn_rewrite_manifests_args *args,
                                                      struct firn_manifest_plan **out);
 json_t *firn_manifest_plan_json(struct firn_op *op, const struct firn_manifest_plan *plan);
+/* What doing it is predicted to take. */
+struct firn_work firn_manifest_plan_work(const struct firn_manifest_plan *plan);
 
 /* The procedure's output row, and what firn adds. */
 struct firn_rewrite_manifests_report {

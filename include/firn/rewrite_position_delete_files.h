@@ -3,6 +3,7 @@
 #define FIRN_REWRITE_POSITION_DELETE_FILES_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 #include "firn/progress.h"
 
 #include <jansson.h>
@@ -28,6 +29,8 @@ FIRN_CHECKED firn_status firn_rewrite_position_delete_files_plan(
     struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
     const struct firn_rewrite_position_delete_files_args *args, struct firn_position_rewrite_plan **out);
 json_t *firn_position_rewrite_plan_json(struct firn_op *op, const struct firn_position_rewrite_plan *plan);
+/* What doing it is predicted to take. */
+struct firn_work firn_position_rewrite_plan_work(const struct firn_position_rewrite_plan *plan);
 
 /* The procedure's output row, and what firn adds. */
 struct firn_rewrite_position_delete_files_report {

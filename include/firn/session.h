@@ -4,6 +4,7 @@
 #define FIRN_SESSION_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 
 /* A recorded location prefix and where its bytes really lie. */
 struct firn_session_relocation {
@@ -35,6 +36,9 @@ void firn_session_close(struct firn_session *session);
 
 struct firn_pool *firn_session_pool(struct firn_session *session);
 struct firn_store *firn_session_store(struct firn_session *session);
+/* What its store was asked for so far. */
+struct firn_work firn_session_work(const struct firn_session *session);
+uint32_t firn_session_thread_count(const struct firn_session *session);
 uint64_t firn_session_memory_bytes_max(const struct firn_session *session);
 /* Most bytes that page and column buffers held at once. */
 uint64_t firn_session_memory_bytes_peak(const struct firn_session *session);

@@ -78,6 +78,16 @@ struct firn_store *firn_session_store(struct firn_session *session)
     return session->store;
 }
 
+struct firn_work firn_session_work(const struct firn_session *session)
+{
+    return firn_store_work(session->store);
+}
+
+uint32_t firn_session_thread_count(const struct firn_session *session)
+{
+    return firn_pool_thread_count(session->pool);
+}
+
 uint64_t firn_session_memory_bytes_max(const struct firn_session *session)
 {
     return session->budget.limit_bytes;

@@ -226,6 +226,26 @@ void cli_print_groups(struct firn_op *op, struct cli *cli, const json_t *groups,
 /* A line a file of a plan, or of all its groups: path, size, reason. */
 void cli_print_planned_files(struct firn_op *op, struct cli *cli, const json_t *files, const char *mark);
 void cli_print_group_files(struct firn_op *op, struct cli *cli, const json_t *groups, const char *mark);
+/* work.c: what a procedure is predicted to take, and took. */
+struct cli_work {
+    struct firn_prices prices;
+    struct firn_work predicted, before, actual;
+    double predicted_seconds, actual_seconds;
+    int64_t started_ms; /* monotonic */
+};
+/* Before the work, or in place of it. */
+FIRN_CHECKED firn_status cli_work_begin(struct firn_op *op, struct cli *cli, struct firn_work predicted,
+                                        struct cli_work *out);
+void cli_work_end(struct firn_op *op, const struct cli *cli, struct cli_work *work);
+/* For programs: the prediction alone (firn_work_json), or {"predicted", "actual"}. New references. */
+json_t *cli_estimate_json(const struct cli_work *work);
+json_t *cli_work_json(const struct cli_work *work);
+/* A plan's JSON, with the prediction as its member "estimate". */
+FIRN_CHECKED firn_status cli_print_plan_json(struct firn_op *op, struct cli *cli, json_t *json,
+                                             const struct cli_work *work);
+/* For people: a line, or two; none where there is nothing to do. */
+void cli_print_estimate(struct firn_op *op, struct cli *cli, const struct cli_work *work);
+void cli_print_work(struct firn_op *op, struct cli *cli, const struct cli_work *work);
 /* A procedure's output row, its columns first, then what firn adds. */
 struct cli_number {
     const char *key;
@@ -241,6 +261,7 @@ struct cli_row {
     /* What people are told below the columns. */
     void (*print_remarks)(struct firn_op *op, struct cli *cli, const void *report);
     const void *report;
+    const struct cli_work *work; /* NULL: not told */
 };
 /* All of it for programs; the columns and remarks for people, who get warnings on standard error. Where it could not be
  * printed, says that the table was changed all the same. */

@@ -36,12 +36,15 @@ static const struct cli_member group_members[] = {
 static const struct cli_group_table group_table = { "nothing to convert", group_members,
                                                     sizeof group_members / sizeof *group_members };
 
-static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_convert_plan *plan)
+static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_convert_plan *plan,
+                              const struct cli_work *work)
 {
-    const json_t *json = firn_convert_plan_json(op, plan), *groups = json_object_get(json, "groups");
+    json_t *json = firn_convert_plan_json(op, plan);
+    const json_t *groups = json_object_get(json, "groups");
     if (cli_wants_json(cli))
-        return cli_print_json(op, cli, json);
+        return cli_print_plan_json(op, cli, json, work);
     cli_print_groups(op, cli, groups, &group_table);
+    cli_print_estimate(op, cli, work);
     cli_print_planned_files(op, cli, json_object_get(json, "deletes"), "delete ");
     cli_print_group_files(op, cli, groups, "look   ");
     cli_print_planned_files(op, cli, json_object_get(json, "skipped"), "leave  ");
@@ -61,7 +64,7 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
 }
 
 static firn_status print_report(struct firn_op *op, struct cli *cli,
-                                const struct firn_convert_equality_deletes_report *report)
+                                const struct firn_convert_equality_deletes_report *report, const struct cli_work *work)
 {
     const struct cli_number numbers[] = {
         { "converted_equality_delete_files_count", report->converted_equality_delete_files_count },
@@ -87,6 +90,7 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .warning_count = report->warning_count,
         .print_remarks = print_remarks,
         .report = report,
+        .work = work,
     };
     return cli_print_row(op, cli, &row);
 }
@@ -97,6 +101,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_table table;
     struct firn_convert_plan *plan;
     struct firn_convert_equality_deletes_report report = { 0 };
+    struct cli_work work;
 
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     struct firn_convert_equality_deletes_args procedure = {
@@ -108,13 +113,15 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_pool *pool = firn_session_pool(cli->session);
     FIRN_TRY(firn_context(op, firn_convert_equality_deletes_plan(op, pool, &table, &procedure, &plan), "table %.*s",
                           FIRN_FMT(table.name)));
+    FIRN_TRY(cli_work_begin(op, cli, firn_convert_plan_work(plan), &work));
     if (args->dry_run)
-        return print_plan(op, cli, plan);
+        return print_plan(op, cli, plan, &work);
     firn_status status = firn_convert_equality_deletes_apply(
         op, pool, &table, plan, cli_progress(op, cli, "convert-equality-deletes"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    FIRN_TRY(print_report(op, cli, &report));
+    cli_work_end(op, cli, &work);
+    FIRN_TRY(print_report(op, cli, &report, &work));
     return status;
 }
 

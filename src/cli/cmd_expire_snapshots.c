@@ -80,7 +80,7 @@ static int64_t column_value(const struct firn_expire_snapshots_report *report, s
 }
 
 static firn_status print_report_json(struct firn_op *op, struct cli *cli,
-                                     const struct firn_expire_snapshots_report *report)
+                                     const struct firn_expire_snapshots_report *report, const struct cli_work *work)
 {
     json_t *json = json_object(), *failures = json_array();
     for (size_t c = 0; c < COLUMN_COUNT; c++)
@@ -93,12 +93,14 @@ static firn_status print_report_json(struct firn_op *op, struct cli *cli,
         json_array_append_new(failures, item);
     }
     json_object_set_new(json, "failures", failures);
+    json_object_set_new(json, "work", cli_work_json(work));
     firn_status status = cli_print_json(op, cli, json);
     json_decref(json);
     return status;
 }
 
-static void print_report_table(struct firn_op *op, struct cli *cli, const struct firn_expire_snapshots_report *report)
+static void print_report_table(struct firn_op *op, struct cli *cli, const struct firn_expire_snapshots_report *report,
+                               const struct cli_work *work)
 {
     struct cli_column titles[PROCEDURE_COLUMNS];
     struct firn_text cells[PROCEDURE_COLUMNS];
@@ -119,20 +121,24 @@ static void print_report_table(struct firn_op *op, struct cli *cli, const struct
     if (report->leftover_files_count > 0)
         fprintf(cli->out, "%.*s files that runs before had left were deleted\n",
                 FIRN_FMT(cli_count_text(op->arena, report->leftover_files_count)));
+    cli_print_work(op, cli, work);
     for (size_t i = 0; i < report->failure_count; i++)
         fprintf(cli->out, "still there: %.*s: %.*s\n", CLI_FMT(cli, report->failures[i].path),
                 CLI_FMT(cli, report->failures[i].reason));
 }
 
-static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_expiry *expiry)
+static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_expiry *expiry,
+                              const struct cli_work *work)
 {
-    const json_t *json = firn_expiry_json(op, expiry), *item;
+    json_t *json = firn_expiry_json(op, expiry);
+    const json_t *item;
     const json_t *snapshots = json_object_get(json, "snapshots"), *files = json_object_get(json, "files");
     size_t index;
     if (cli_wants_json(cli))
-        return cli_print_json(op, cli, json);
+        return cli_print_plan_json(op, cli, json, work);
     fprintf(cli->out, "%zu snapshots would expire and %" PRId64 " stay; %zu files would be deleted\n",
             json_array_size(snapshots), cli_member_i64(json, "kept_snapshots"), json_array_size(files));
+    cli_print_estimate(op, cli, work);
     json_array_foreach(json_object_get(json, "refs"), index, item)
     {
         fprintf(cli->out, "%.*s %.*s: %.*s\n", CLI_FMT(cli, cli_member_text(item, "type")),
@@ -151,7 +157,8 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
     return FIRN_OK;
 }
 
-static firn_status apply(struct firn_op *op, struct cli *cli, struct firn_table *table, struct firn_expiry *expiry)
+static firn_status apply(struct firn_op *op, struct cli *cli, struct firn_table *table, struct firn_expiry *expiry,
+                         struct cli_work *work)
 {
     struct firn_expire_snapshots_report report;
     firn_status status = firn_expire_snapshots_apply(op, firn_session_pool(cli->session), table, expiry,
@@ -159,12 +166,13 @@ static firn_status apply(struct firn_op *op, struct cli *cli, struct firn_table 
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
     struct firn_error error = op->error;
+    cli_work_end(op, cli, work);
     if (report.expired_snapshots_count + report.removed_refs_count + report.leftover_files_count > 0)
         cli->done = "the snapshots were expired";
     if (cli_wants_json(cli))
-        FIRN_TRY(print_report_json(op, cli, &report));
+        FIRN_TRY(print_report_json(op, cli, &report, work));
     else
-        print_report_table(op, cli, &report);
+        print_report_table(op, cli, &report, work);
     op->error = error;
     return firn_context(op, status, "table %.*s", FIRN_FMT(table->name));
 }
@@ -174,6 +182,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     const struct expire_args *args = arguments;
     struct firn_table table;
     struct firn_expiry *expiry;
+    struct cli_work work;
     struct firn_expire_snapshots_args procedure = {
         .older_than = args->older_than,
         .retain_last = args->retain_last,
@@ -185,7 +194,8 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     firn_status status = firn_expire_snapshots_plan(op, firn_session_pool(cli->session), &table, &procedure, &expiry);
     FIRN_TRY(firn_context(op, status, "table %.*s", FIRN_FMT(table.name)));
-    return args->dry_run ? print_plan(op, cli, expiry) : apply(op, cli, &table, expiry);
+    FIRN_TRY(cli_work_begin(op, cli, firn_expiry_work(expiry), &work));
+    return args->dry_run ? print_plan(op, cli, expiry, &work) : apply(op, cli, &table, expiry, &work);
 }
 
 const struct cli_command cmd_expire_snapshots = {

@@ -129,7 +129,8 @@ static json_t *report_json(const struct firn_orphan_report *report)
 }
 
 /* One object, with the rows printed one by one: there may be millions. It is what --from reads. */
-static firn_status print_json(struct firn_op *op, struct cli *cli, struct firn_orphan_plan *plan, int64_t rows_max)
+static firn_status print_json(struct firn_op *op, struct cli *cli, struct firn_orphan_plan *plan, int64_t rows_max,
+                              const struct cli_work *work, bool is_done)
 {
     struct printing printing = { .cli = cli, .rows_max = rows_max };
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
@@ -140,6 +141,8 @@ static firn_status print_json(struct firn_op *op, struct cli *cli, struct firn_o
     FIRN_TRY(firn_orphan_plan_visit(op, plan, print_json_row, &printing));
     fprintf(cli->out, "%s],%s\"report\": ", printing.rows ? gap : "", gap);
     FIRN_TRY(print_member(op, cli, report_json(report)));
+    fprintf(cli->out, ",%s\"%s\": ", gap, is_done ? "work" : "estimate");
+    FIRN_TRY(print_member(op, cli, is_done ? cli_work_json(work) : cli_estimate_json(work)));
     fputs(cli->json_lines ? "}\n" : "\n}\n", cli->out);
     return FIRN_OK;
 }
@@ -194,17 +197,21 @@ static void print_outcome(struct firn_op *op, struct cli *cli, const struct orph
 }
 
 static firn_status print_result(struct firn_op *op, struct cli *cli, const struct orphan_args *args,
-                                struct firn_orphan_plan *plan, struct firn_text marks)
+                                struct firn_orphan_plan *plan, const struct cli_work *work, struct firn_text marks)
 {
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
     struct printing printing = { .cli = cli, .rows_max = args->stream_results ? STREAMED_ROWS_MAX : INT64_MAX };
     if (cli_wants_json(cli))
-        return print_json(op, cli, plan, printing.rows_max);
+        return print_json(op, cli, plan, printing.rows_max, work, !args->dry_run);
     if (report->orphan_count > 0)
         fputs("orphan_file_location\n", cli->out);
     FIRN_TRY(firn_orphan_plan_visit(op, plan, print_row, &printing));
     print_summary(op, cli, report);
     print_outcome(op, cli, args, report, marks);
+    if (!args->dry_run)
+        cli_print_work(op, cli, work);
+    else
+        cli_print_estimate(op, cli, work);
     return FIRN_OK;
 }
 
@@ -224,6 +231,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     const struct orphan_args *args = arguments;
     struct firn_table table;
     struct firn_orphan_plan *plan;
+    struct cli_work work;
     if (args->prefix_listing && !cli->globals.quiet)
         fprintf(cli->err, "firn: note: --prefix-listing changes nothing, the store is listed as is best for it\n");
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
@@ -246,14 +254,16 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     FIRN_TRY(firn_context(op,
                           firn_remove_orphan_files_plan(op, firn_session_pool(cli->session), &table, &procedure, &plan),
                           "table %.*s", FIRN_FMT(table.name)));
+    FIRN_TRY(cli_work_begin(op, cli, firn_orphan_plan_work(plan), &work));
     firn_status status = carry_out(op, cli, args, &table, plan);
+    cli_work_end(op, cli, &work);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
     struct firn_error kept = op->error;
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
     if (report->deleted_count + report->marked_count > 0)
         cli->done = args->mark ? "the files were marked" : "files were deleted";
-    FIRN_TRY(print_result(op, cli, args, plan, firn_marks_file(op, &table)));
+    FIRN_TRY(print_result(op, cli, args, plan, &work, firn_marks_file(op, &table)));
     op->error = kept;
     return status;
 }

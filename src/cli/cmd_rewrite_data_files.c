@@ -103,19 +103,16 @@ static void print_columns(struct cli *cli, const json_t *group)
     }
 }
 
-static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan)
+static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan,
+                              const struct cli_work *work)
 {
-    const json_t *json = firn_rewrite_plan_json(op, plan), *groups = json_object_get(json, "groups"), *group;
+    json_t *json = firn_rewrite_plan_json(op, plan);
+    const json_t *groups = json_object_get(json, "groups"), *group;
     size_t index;
     if (cli_wants_json(cli))
-        return cli_print_json(op, cli, json);
+        return cli_print_plan_json(op, cli, json, work);
     cli_print_groups(op, cli, groups, &cli_rewrite_groups);
-    const json_t *estimate = json_object_get(json, "estimate");
-    if (estimate && json_array_size(groups) > 0)
-        fprintf(cli->out, "estimated cost: reads %.*s in %" PRId64 " requests, writes %.*s\n",
-                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_read"))),
-                cli_member_i64(estimate, "requests"),
-                FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)cli_member_i64(estimate, "bytes_written"))));
+    cli_print_estimate(op, cli, work);
     json_array_foreach(groups, index, group) print_columns(cli, group);
     json_array_foreach(groups, index, group) print_deletes(op, cli, group);
     cli_print_group_files(op, cli, groups, "rewrite");
@@ -190,7 +187,7 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
 }
 
 static firn_status print_report(struct firn_op *op, struct cli *cli,
-                                const struct firn_rewrite_data_files_report *report)
+                                const struct firn_rewrite_data_files_report *report, const struct cli_work *work)
 {
     const struct cli_number numbers[] = {
         { "rewritten_data_files_count", report->rewritten_data_files_count },
@@ -223,6 +220,7 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .more_json = pages_json,
         .print_remarks = print_remarks,
         .report = report,
+        .work = work,
     };
     return cli_print_row(op, cli, &row);
 }
@@ -233,6 +231,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_table table;
     struct firn_rewrite_plan *plan;
     struct firn_rewrite_data_files_report report = { 0 };
+    struct cli_work work;
 
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     struct firn_rewrite_data_files_args procedure = {
@@ -248,15 +247,17 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_pool *pool = firn_session_pool(cli->session);
     FIRN_TRY(firn_context(op, firn_rewrite_data_files_plan(op, pool, &table, &procedure, &plan), "table %.*s",
                           FIRN_FMT(table.name)));
+    FIRN_TRY(cli_work_begin(op, cli, firn_rewrite_plan_work(plan), &work));
     if (args->dry_run) {
         firn_rewrite_data_files_look(op, pool, &table, plan);
-        return print_plan(op, cli, plan);
+        return print_plan(op, cli, plan, &work);
     }
     firn_status status =
         firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
         return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    FIRN_TRY(print_report(op, cli, &report));
+    cli_work_end(op, cli, &work);
+    FIRN_TRY(print_report(op, cli, &report, &work));
     return status;
 }
 

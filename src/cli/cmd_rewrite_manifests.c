@@ -31,12 +31,14 @@ static const struct cli_member kind_members[] = {
 static const struct cli_group_table kinds_table = { "no manifests of this partition spec", kind_members,
                                                     sizeof kind_members / sizeof *kind_members };
 
-static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_manifest_plan *plan)
+static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_manifest_plan *plan,
+                              const struct cli_work *work)
 {
-    const json_t *json = firn_manifest_plan_json(op, plan);
+    json_t *json = firn_manifest_plan_json(op, plan);
     if (cli_wants_json(cli))
-        return cli_print_json(op, cli, json);
+        return cli_print_plan_json(op, cli, json, work);
     cli_print_groups(op, cli, json_object_get(json, "kinds"), &kinds_table);
+    cli_print_estimate(op, cli, work);
     cli_print_planned_files(op, cli, json_object_get(json, "manifests"), "manifest");
     return FIRN_OK;
 }
@@ -51,7 +53,8 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
                 FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)), report->snapshot_id);
 }
 
-static firn_status print_report(struct firn_op *op, struct cli *cli, const struct firn_rewrite_manifests_report *report)
+static firn_status print_report(struct firn_op *op, struct cli *cli, const struct firn_rewrite_manifests_report *report,
+                                const struct cli_work *work)
 {
     const struct cli_number numbers[] = {
         { "rewritten_manifests_count", report->rewritten_manifests_count },
@@ -69,6 +72,7 @@ static firn_status print_report(struct firn_op *op, struct cli *cli, const struc
         .warning_count = report->warning_count,
         .print_remarks = print_remarks,
         .report = report,
+        .work = work,
     };
     return cli_print_row(op, cli, &row);
 }
@@ -79,6 +83,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_table table;
     struct firn_manifest_plan *plan;
     struct firn_rewrite_manifests_report report = { 0 };
+    struct cli_work work;
     struct cli_words fields = cli_split(op->arena, args->sort_by);
     struct firn_rewrite_manifests_args procedure = {
         .use_caching = args->use_caching,
@@ -91,11 +96,13 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_pool *pool = firn_session_pool(cli->session);
     FIRN_TRY(firn_context(op, firn_rewrite_manifests_plan(op, pool, &table, &procedure, &plan), "table %.*s",
                           FIRN_FMT(table.name)));
+    FIRN_TRY(cli_work_begin(op, cli, firn_manifest_plan_work(plan), &work));
     if (args->dry_run)
-        return print_plan(op, cli, plan);
+        return print_plan(op, cli, plan, &work);
     FIRN_TRY(firn_context(op, firn_rewrite_manifests_apply(op, pool, &table, plan, &report), "table %.*s",
                           FIRN_FMT(table.name)));
-    return print_report(op, cli, &report);
+    cli_work_end(op, cli, &work);
+    return print_report(op, cli, &report, &work);
 }
 
 const struct cli_command cmd_rewrite_manifests = {

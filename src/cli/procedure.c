@@ -87,6 +87,8 @@ static firn_status print_row_json(struct firn_op *op, struct cli *cli, const str
     for (uint32_t i = 0; i < row->warning_count; i++)
         json_array_append_new(warnings, firn_json_string(row->warnings[i]));
     json_object_set_new(json, "warnings", warnings);
+    if (row->work)
+        json_object_set_new(json, "work", cli_work_json(row->work));
     firn_status status = cli_print_json(op, cli, json);
     json_decref(json);
     return status;
@@ -109,6 +111,8 @@ static firn_status print_row(struct firn_op *op, struct cli *cli, const struct c
         return print_row_json(op, cli, row);
     print_row_table(op, cli, row);
     row->print_remarks(op, cli, row->report);
+    if (row->work)
+        cli_print_work(op, cli, row->work);
     for (uint32_t i = 0; i < row->warning_count; i++)
         fprintf(cli->err, "firn: warning: %.*s\n", CLI_FMT(cli, row->warnings[i]));
     return FIRN_OK;

@@ -1,7 +1,9 @@
 /* The plan of convert_equality_deletes in words and as JSON. */
+#include "base/math.h"
 #include "format/json/json.h"
 #include "maintain/branch_plan.h"
 #include "maintain/convert_equality_deletes.h"
+#include "maintain/work.h"
 
 static const char *file_reason(enum firn_convert_verdict verdict)
 {
@@ -78,4 +80,48 @@ json_t *firn_convert_plan_json(struct firn_op *op, const struct firn_convert_pla
     firn_json_set(json, "deletes", deletes);
     firn_json_set(json, "skipped", skipped_json(plan));
     return firn_json_own(op->arena, json);
+}
+
+/* Of a data file the length of the footer, the footer, and the key columns. */
+static void add_data_file(struct firn_work *work, const struct firn_scan_file *scan)
+{
+    enum { FOOTER_READS = 2 };
+    const struct firn_data_file *file = &scan->entry->file;
+    const struct firn_delete_list *deletes = &scan->deletes.equality;
+    const struct firn_data_file *keys = deletes->count > 0 ? &deletes->items[0]->file : NULL;
+    int64_t bytes = 0, column;
+    for (uint32_t i = 0; keys && i < keys->equality_id_count; i++)
+        if (firn_count_map_find(&file->column_sizes, keys->equality_ids[i], &column))
+            bytes += FIRN_MAX(column, 0);
+    firn_work_add_reads(work, 1, FOOTER_READS + (keys ? keys->equality_id_count : 0), bytes);
+}
+
+struct firn_work firn_convert_plan_work(const struct firn_convert_plan *plan)
+{
+    struct firn_work work = { 0 };
+    struct firn_arena scratch;
+    if (plan->group_count == 0)
+        return work;
+    firn_arena_init(&scratch);
+    const struct firn_manifest_entry **entries =
+        FIRN_NEW_ARRAY(&scratch, const struct firn_manifest_entry *, plan->delete_count);
+    for (uint32_t i = 0; i < plan->delete_count; i++)
+        entries[i] = plan->deletes[i].entry;
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        const struct firn_convert_group *group = &plan->groups[i];
+        for (uint32_t k = 0; k < group->file_count; k++)
+            add_data_file(&work, group->files[k]);
+        for (uint32_t k = 0; k < group->delete_count; k++)
+            firn_work_add_delete_file(&work, &entries[group->deletes[k]]->file);
+        firn_work_add_writes(&work, 1, 0);
+    }
+    int64_t commits =
+        plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
+    struct firn_manifest_touch touched =
+        firn_manifests_touched(&plan->scan.manifests, true, entries, plan->delete_count);
+    for (int64_t i = 0; i < commits; i++)
+        firn_work_add_commit(&work, firn_manifest_touch_share(touched, commits));
+    firn_work_add_run(&work, commits);
+    firn_arena_done(&scratch);
+    return work;
 }

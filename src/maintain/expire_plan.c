@@ -4,6 +4,7 @@
 #include "maintain/expire_snapshots.h"
 
 #include "base/time.h"
+#include "maintain/work.h"
 
 firn_status firn_expiry_decide(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
                                struct firn_expiry *expiry)
@@ -198,4 +199,20 @@ json_t *firn_expiry_json(struct firn_op *op, const struct firn_expiry *expiry)
     firn_json_set(json, "schemas", ids_json(choice->schema_ids, choice->schema_count));
     set_files(json, expiry->removal);
     return json;
+}
+
+struct firn_work firn_expiry_work(const struct firn_expiry *expiry)
+{
+    const struct firn_expiry_choice *choice = &expiry->choice;
+    struct firn_work work = { 0 };
+    size_t count = 0, files = 0;
+    if (choice->snapshot_count + choice->ref_count + choice->spec_count + choice->schema_count == 0)
+        return work;
+    const struct firn_removal_file *const *items = expiry->removal ? firn_removal_files(expiry->removal, &count) : NULL;
+    for (size_t i = 0; i < count; i++)
+        files += items[i]->state == FIRN_REMOVAL_GOES;
+    firn_work_add_change(&work);
+    if (!expiry->args.mark)
+        firn_work_add_deletions(&work, (int64_t)files);
+    return work;
 }

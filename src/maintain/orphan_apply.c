@@ -4,6 +4,7 @@
 #include "base/math.h"
 #include "maintain/mark.h"
 #include "maintain/removal.h"
+#include "maintain/work.h"
 
 enum {
     CHUNK_FILES = 16384, /* deleted at a time, and held in memory */
@@ -240,4 +241,18 @@ firn_status firn_orphan_plan_visit(struct firn_op *op, struct firn_orphan_plan *
 {
     struct showing showing = { visit, context };
     return firn_orphan_rows_read(op, &plan->files, show_row, &showing);
+}
+
+struct firn_work firn_orphan_plan_work(const struct firn_orphan_plan *plan)
+{
+    struct firn_work work = { 0 };
+    if (plan->report.orphan_count == 0)
+        return work;
+    if (plan->options.mark || plan->options.sweep) { /* the list of marks is written anew */
+        firn_work_add_reads(&work, 1, 1, 0);
+        firn_work_add_writes(&work, 1, 0);
+    }
+    if (!plan->options.mark)
+        firn_work_add_deletions(&work, plan->report.orphan_count);
+    return work;
 }

@@ -33,7 +33,7 @@ static const struct {
     { "egress", AT(egress_gib), 0, 0, false },
     { "machine-hour", AT(machine_hour), 0, 0, false },
     { "thread-bytes-per-second", AT(thread_bytes_per_second), 100.0 * 1024 * 1024, 1, true },
-    { "request-ms", AT(request_ms), 0, 0, false },
+    { "request-ms", AT(request_ms), 0.5, 0, false },
     { "scans-per-month", AT(scans_per_month), 30, 0, false },
 #undef AT
 };

@@ -175,6 +175,10 @@ enum firn_group_age firn_rewrite_group_age(const struct firn_rewrite_plan *plan,
 int64_t firn_rewrite_group_files_min(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* Whether a chosen group does away with enough files for its bytes, or is there for another reason. */
 bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
+/* What a group is predicted to take, but for the commit. */
+struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
+/* Requests that a scan of everything makes fewer once the group is rewritten. */
+int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* Leaves what a budget has no room for. */
 void firn_rewrite_plan_fit_budget(struct firn_op *op, struct firn_rewrite_plan *plan);
 /* What files of one group have in common, replacing `out`. */

@@ -5,11 +5,6 @@
 #include "base/math.h"
 #include "maintain/branch_plan.h"
 
-/* A small object is fetched whole; a larger one in footer and ranges. Measured rates vary; these are for a first idea.
- */
-#define WHOLE_FETCH_BYTES_MAX       (INT64_C(8) << 20)
-#define RANGE_FETCH_BYTES           (INT64_C(64) << 20)
-#define BYTES_PER_SECOND_AND_THREAD (INT64_C(40) << 20)
 /* Delete files to list in a plan. Those of the whole table apply to every group, and would be listed with each. */
 enum { DELETES_LISTED_MAX = 100000, DELETES_OF_GROUP_MIN = 10 };
 
@@ -146,16 +141,15 @@ static json_t *outputs_json(const struct firn_planned_group *group)
     return outputs;
 }
 
-static void set_deletes(json_t *json, const struct firn_rewrite_plan *plan, const struct firn_planned_group *group,
-                        struct firn_group_deletes *deletes)
+static void set_deletes(json_t *json, const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
+    struct firn_group_deletes deletes;
     struct firn_arena scratch; /* a group may have as many delete files as the table */
     firn_arena_init(&scratch);
-    firn_rewrite_group_deletes(&scratch, plan, group, deletes);
+    firn_rewrite_group_deletes(&scratch, plan, group, &deletes);
     uint32_t listed_max = FIRN_MAX(DELETES_LISTED_MAX / plan->group_count, DELETES_OF_GROUP_MIN);
-    firn_json_set(json, "deletes", firn_group_deletes_json(&scratch, plan, deletes, listed_max));
-    firn_json_set(json, "deletes_total", firn_group_deletes_total_json(deletes));
-    deletes->uses = (struct firn_delete_uses){ 0 };
+    firn_json_set(json, "deletes", firn_group_deletes_json(&scratch, plan, &deletes, listed_max));
+    firn_json_set(json, "deletes_total", firn_group_deletes_total_json(&deletes));
     firn_arena_done(&scratch);
 }
 
@@ -176,8 +170,7 @@ static void set_columns(json_t *json, const struct firn_expectation *expected)
     firn_json_set(json, "columns", columns);
 }
 
-static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index,
-                          struct firn_group_deletes *deletes)
+static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_plan *plan, uint32_t index)
 {
     const struct firn_planned_group *group = plan->groups[index];
     const struct firn_data_file *first = &plan->files[group->files[0]].scan->entry->file;
@@ -194,7 +187,7 @@ static json_t *group_json(struct firn_arena *arena, const struct firn_rewrite_pl
     firn_json_set_i64(json, "input_files", group->file_count);
     firn_json_set_i64(json, "expected_output_files", group->output_count);
     firn_json_set(json, "files", files);
-    set_deletes(json, plan, group, deletes);
+    set_deletes(json, plan, group);
     if (index < plan->expected_count && plan->expected[index].file_count > 0)
         set_columns(json, &plan->expected[index]);
     firn_json_set(json, "outputs", outputs_json(group));
@@ -220,30 +213,6 @@ static json_t *skipped_json(struct firn_arena *arena, const struct firn_rewrite_
     return skipped;
 }
 
-/* A delete file is read once for its group, however many data files it applies to. */
-static json_t *estimate_json(const struct firn_rewrite_plan *plan, const struct firn_group_deletes *deletes)
-{
-    int64_t bytes_read = 0, bytes_written = 0, requests = 0;
-    for (uint32_t i = 0; i < plan->group_count; i++) {
-        const struct firn_planned_group *group = plan->groups[i];
-        bytes_read += group->bytes + deletes[i].bytes;
-        requests += group->output_count + deletes[i].file_count;
-        for (uint32_t j = 0; j < group->bin_count; j++)
-            bytes_written += group->bin_bytes[j];
-        for (uint32_t j = 0; j < group->file_count; j++) {
-            int64_t file_bytes = plan->files[group->files[j]].scan->entry->file.file_bytes;
-            requests += file_bytes <= WHOLE_FETCH_BYTES_MAX ? 1 : 2 + file_bytes / RANGE_FETCH_BYTES;
-        }
-    }
-    json_t *json = json_object();
-    firn_json_set_i64(json, "bytes_read", bytes_read);
-    firn_json_set_i64(json, "bytes_written", bytes_written);
-    firn_json_set_i64(json, "requests", requests);
-    double rate = (double)BYTES_PER_SECOND_AND_THREAD * FIRN_MAX(plan->thread_count, 1u);
-    firn_json_set(json, "seconds", json_real((double)bytes_read / rate));
-    return json;
-}
-
 /* Files that the predicate rules out are counted, not named: their manifests need not have been read. */
 static void set_where(json_t *json, const struct firn_rewrite_plan *plan)
 {
@@ -256,17 +225,15 @@ static void set_where(json_t *json, const struct firn_rewrite_plan *plan)
 
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan)
 {
-    struct firn_group_deletes *deletes = FIRN_NEW_ARRAY(op->arena, struct firn_group_deletes, plan->group_count);
     json_t *groups = json_array();
     for (uint32_t i = 0; i < plan->group_count; i++)
-        json_array_append_new(groups, group_json(op->arena, plan, i, &deletes[i]));
+        json_array_append_new(groups, group_json(op->arena, plan, i));
     json_t *json = firn_branch_plan_json(plan->table_name, plan->snapshot);
     firn_json_set_text(json, "strategy", FIRN_TEXT("binpack"));
     firn_json_set(json, "options", firn_rewrite_options_json(&plan->options));
     set_where(json, plan);
     firn_json_set(json, "groups", groups);
     firn_json_set(json, "skipped", skipped_json(op->arena, plan));
-    firn_json_set(json, "estimate", estimate_json(plan, deletes));
     return firn_json_own(op->arena, json);
 }
 

@@ -1,7 +1,9 @@
 /* The plan of rewrite_manifests in words and as JSON. */
+#include "base/math.h"
 #include "format/json/json.h"
 #include "maintain/branch_plan.h"
 #include "maintain/rewrite_manifests.h"
+#include "maintain/work.h"
 
 struct firn_text firn_manifest_kind_reason(struct firn_arena *arena, const struct firn_manifest_plan *plan,
                                            const struct firn_manifest_kind *kind)
@@ -90,4 +92,23 @@ json_t *firn_manifest_plan_json(struct firn_op *op, const struct firn_manifest_p
     firn_json_set(json, "kinds", kinds);
     firn_json_set(json, "manifests", manifests_json(op, plan));
     return firn_json_own(op->arena, json);
+}
+
+struct firn_work firn_manifest_plan_work(const struct firn_manifest_plan *plan)
+{
+    struct firn_work work = { 0 };
+    bool rewrites = false;
+    for (size_t i = 0; i < FIRN_COUNT_OF(plan->kinds); i++) {
+        const struct firn_manifest_kind *kind = &plan->kinds[i];
+        if (kind->verdict != FIRN_MANIFESTS_REWRITE)
+            continue;
+        rewrites = true;
+        firn_work_add_reads(&work, (int64_t)kind->manifests.count, 1, kind->bytes);
+        firn_work_add_writes(&work, kind->target_count, kind->bytes);
+    }
+    if (rewrites) {
+        firn_work_add_commit(&work, (struct firn_manifest_touch){ 0 });
+        firn_work_add_run(&work, 1);
+    }
+    return work;
 }

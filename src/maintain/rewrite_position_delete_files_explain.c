@@ -1,8 +1,10 @@
 /* The plan of rewrite_position_delete_files in words and as JSON. */
+#include "base/math.h"
 #include "format/json/json.h"
 #include "maintain/branch_plan.h"
 #include "maintain/delete_use.h"
 #include "maintain/rewrite_position_delete_files.h"
+#include "maintain/work.h"
 
 static struct firn_text qualification(struct firn_arena *arena, const struct firn_position_rewrite_options *options,
                                       const struct firn_data_file *file)
@@ -131,4 +133,40 @@ json_t *firn_position_rewrite_plan_json(struct firn_op *op, const struct firn_po
     firn_json_set(json, "groups", groups);
     firn_json_set(json, "skipped", skipped_json(op->arena, plan));
     return firn_json_own(op->arena, json);
+}
+
+/* Where only the rows can tell how many files come out: a file of vectors for a group, else as many as went in. */
+static int64_t expected_outputs(const struct firn_position_rewrite_plan *plan, const struct firn_position_group *group)
+{
+    if (group->output_count != FIRN_ABSENT)
+        return group->output_count;
+    return plan->to_vectors ? 1 : group->file_count;
+}
+
+struct firn_work firn_position_rewrite_plan_work(const struct firn_position_rewrite_plan *plan)
+{
+    struct firn_work work = { 0 };
+    struct firn_arena scratch;
+    uint32_t count = 0;
+    if (plan->group_count == 0)
+        return work;
+    firn_arena_init(&scratch);
+    const struct firn_manifest_entry **entries =
+        FIRN_NEW_ARRAY(&scratch, const struct firn_manifest_entry *, plan->file_count);
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        const struct firn_position_group *group = plan->groups[i];
+        for (uint32_t k = 0; k < group->file_count; k++) {
+            entries[count] = plan->files[group->files[k]].entry;
+            firn_work_add_delete_file(&work, &entries[count++]->file);
+        }
+        firn_work_add_writes(&work, expected_outputs(plan, group), group->bytes);
+    }
+    int64_t commits =
+        plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
+    struct firn_manifest_touch touched = firn_manifests_touched(&plan->scan.manifests, true, entries, count);
+    for (int64_t i = 0; i < commits; i++)
+        firn_work_add_commit(&work, firn_manifest_touch_share(touched, commits));
+    firn_work_add_run(&work, commits);
+    firn_arena_done(&scratch);
+    return work;
 }

@@ -1,0 +1,137 @@
+/* What a plan of rewrite_data_files is predicted to take, and what its groups give for that. */
+#include "maintain/rewrite_data_files.h"
+
+#include "base/math.h"
+#include "maintain/work.h"
+
+/* What execution does with inputs (rewrite/window.c): up to this size one read; else the end of the file, and for each
+ * row group its page indexes and a chunk a column. */
+#define WHOLE_FETCH_BYTES_MAX (INT64_C(8) << 20)
+/* Of a file that does not tell where its row groups begin. */
+#define ROW_GROUP_BYTES (INT64_C(128) << 20)
+/* An output's footer is read back: its length, and itself. */
+enum { PROOF_READS = 2 };
+/* What a scan asks for a file: to open it, its footer, and its pages. */
+enum { REQUESTS_OF_SCAN = 3 };
+
+static const struct firn_data_file *data_file(const struct firn_rewrite_plan *plan,
+                                              const struct firn_planned_group *group, uint32_t at)
+{
+    return &plan->files[group->files[at]].scan->entry->file;
+}
+
+static int64_t count_leaves(const struct firn_type *type)
+{
+    int64_t count = type->field_count == 0;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        count += count_leaves(&type->fields[i].type);
+    return count;
+}
+
+static int64_t count_row_groups(const struct firn_data_file *file, int64_t bytes)
+{
+    if (firn_split_offsets_usable(file) && file->file_bytes > 0)
+        return FIRN_MAX(file->split_offset_count * bytes / file->file_bytes, 1);
+    return FIRN_MAX(bytes / ROW_GROUP_BYTES + (bytes % ROW_GROUP_BYTES != 0), 1);
+}
+
+/* A piece of a file for one output: files that are cut are opened again for each. */
+static void add_piece(struct firn_work *work, const struct firn_data_file *file, int64_t bytes, int64_t leaves)
+{
+    if (file->file_bytes <= WHOLE_FETCH_BYTES_MAX)
+        firn_work_add_reads(work, 1, 1, FIRN_MAX(file->file_bytes, 0));
+    else
+        firn_work_add_reads(work, 1, 1 + count_row_groups(file, bytes) * (leaves + 1), bytes);
+}
+
+static void add_inputs(struct firn_work *work, const struct firn_rewrite_plan *plan,
+                       const struct firn_planned_group *group)
+{
+    int64_t leaves = count_leaves(&firn_metadata_current_schema(plan->metadata)->root);
+    for (uint32_t i = 0; i < group->bin_count; i++)
+        for (uint32_t k = 0; k < group->bins[i].piece_count; k++) {
+            const struct firn_rewrite_piece *piece = &group->bins[i].pieces[k];
+            add_piece(work, data_file(plan, group, piece->input), (int64_t)piece->length, leaves);
+        }
+}
+
+/* A delete file is read once for its group, however many data files it applies to. */
+static void add_deletes(struct firn_work *work, const struct firn_rewrite_plan *plan,
+                        const struct firn_planned_group *group)
+{
+    struct firn_arena scratch;
+    struct firn_group_deletes deletes;
+    if (plan->whole.delete_count == 0)
+        return;
+    firn_arena_init(&scratch);
+    firn_rewrite_group_deletes(&scratch, plan, group, &deletes);
+    for (uint32_t i = 0; i < deletes.uses.count; i++)
+        firn_work_add_delete_file(work, &deletes.uses.items[i].del->file);
+    firn_arena_done(&scratch);
+}
+
+/* Groups that an earlier run finished are looked at only. */
+struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    struct firn_work work = { 0 };
+    int64_t bytes = 0;
+    if (group->finished) {
+        work.requests[FIRN_REQUEST_GET] = group->finished->result.file_count;
+        return work;
+    }
+    for (uint32_t i = 0; i < group->bin_count; i++)
+        bytes += group->bin_bytes[i];
+    add_inputs(&work, plan, group);
+    add_deletes(&work, plan, group);
+    firn_work_add_writes(&work, group->output_count, bytes);
+    firn_work_add_reads(&work, group->output_count, PROOF_READS, 0);
+    firn_work_add_events(&work, 1);
+    return work;
+}
+
+/* What a scan of everything no longer asks for: files, and delete files as often as data files have them opened. */
+int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    int64_t files = (int64_t)group->file_count - group->output_count;
+    for (uint32_t i = 0; i < group->file_count; i++)
+        files += firn_delete_match_count(&plan->files[group->files[i]].scan->deletes);
+    return FIRN_MAX(files, 0) * REQUESTS_OF_SCAN;
+}
+
+static int64_t count_commits(const struct firn_rewrite_plan *plan)
+{
+    if (plan->group_count == 0)
+        return 0;
+    return plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
+}
+
+static struct firn_manifest_touch touched_by(const struct firn_rewrite_plan *plan, uint32_t first, uint32_t end)
+{
+    struct firn_arena scratch;
+    uint32_t count = 0;
+    firn_arena_init(&scratch);
+    const struct firn_manifest_entry **entries =
+        FIRN_NEW_ARRAY(&scratch, const struct firn_manifest_entry *, plan->file_count);
+    for (uint32_t i = first; i < end; i++)
+        for (uint32_t k = 0; k < plan->groups[i]->file_count; k++)
+            entries[count++] = plan->files[plan->groups[i]->files[k]].scan->entry;
+    struct firn_manifest_touch touched = firn_manifests_touched(&plan->whole.manifests, false, entries, count);
+    firn_arena_done(&scratch);
+    return touched;
+}
+
+/* Batches are taken to be those of the plan's order. */
+struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan)
+{
+    struct firn_work work = { 0 };
+    int64_t commits = count_commits(plan);
+    if (plan->group_count == 0)
+        return work;
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        work = firn_work_sum(work, firn_rewrite_group_work(plan, plan->groups[i]));
+    uint32_t batch = (uint32_t)((plan->group_count + commits - 1) / commits);
+    for (uint32_t i = 0; i < plan->group_count; i += batch)
+        firn_work_add_commit(&work, touched_by(plan, i, FIRN_MIN(i + batch, plan->group_count)));
+    firn_work_add_run(&work, commits);
+    return work;
+}

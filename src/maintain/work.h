@@ -1,0 +1,35 @@
+/* Predicting work, in the units of firn/price.h: what the plans of all procedures have in common. Requests are those
+ * that the store will count; bytes are those of data, delete and manifest files, of which metadata tells. */
+#ifndef FIRN_MAINTAIN_WORK_H
+#define FIRN_MAINTAIN_WORK_H
+
+#include "firn/price.h"
+#include "table/scan.h"
+
+/* So many objects of `bytes` together, each opened and read with so many requests. */
+void firn_work_add_reads(struct firn_work *work, int64_t objects, int64_t reads_each, int64_t bytes);
+void firn_work_add_writes(struct firn_work *work, int64_t objects, int64_t bytes);
+/* A delete file that is read by a rewrite. */
+void firn_work_add_delete_file(struct firn_work *work, const struct firn_data_file *file);
+/* Files that are deleted, a thousand a request. */
+void firn_work_add_deletions(struct firn_work *work, int64_t files);
+
+/* How many manifests of one kind hold some of the entries, as far as the commits that added these tell: manifests do
+ * not say where entries came from, but rarely have more of them than commits. */
+struct firn_manifest_touch {
+    int64_t manifests, bytes;
+};
+struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_list *list, bool is_deletes,
+                                                  const struct firn_manifest_entry *const *entries, uint32_t count);
+/* What one of several commits replaces of them. */
+struct firn_manifest_touch firn_manifest_touch_share(struct firn_manifest_touch touched, int64_t commits);
+/* A snapshot that replaces these manifests, and a run of so many: with the events that it tells its journal, which it
+ * clears away after, but without what its catalog asks for beside the metadata. */
+void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched);
+void firn_work_add_run(struct firn_work *work, int64_t commits);
+/* A change of metadata alone, likewise. */
+void firn_work_add_change(struct firn_work *work);
+/* Events beside these. */
+void firn_work_add_events(struct firn_work *work, int64_t events);
+
+#endif
