@@ -28,6 +28,7 @@
 #define FIRN_HEALTH_H
 
 #include "firn/catalog.h"
+#include "firn/price.h"
 
 #include <jansson.h>
 
@@ -41,9 +42,10 @@ enum firn_health_level {
 /* "notice", "warning", "ill". */
 const char *firn_health_level_name(enum firn_health_level level);
 
-/* What mending costs: bytes and files that are read and written anew. */
+/* What mending costs: bytes and files that are read and written anew, and the money for that. */
 struct firn_health_cost {
     int64_t bytes, files;
+    double money;
 };
 
 /* What it gives. */
@@ -53,6 +55,8 @@ struct firn_health_gain {
     int64_t requests;    /* fewer for each scan of everything: two for a file (footer and pages), one for a manifest */
     int64_t bytes;       /* freed on storage */
     int64_t planning_us; /* off each planning, as a share of what reading the manifests took just now */
+    double money_scan;   /* saved by each scan of everything */
+    double money_month;  /* by storage, and as many scans as the prices say */
 };
 
 struct firn_health_finding {
@@ -87,6 +91,7 @@ struct firn_health_report {
     size_t fact_count;
     const struct firn_survey *survey; /* all numbers: firn_health_json prints them */
     const struct firn_health_limits *limits;
+    struct firn_prices prices; /* that money was reckoned with */
 };
 
 struct firn_health_options {
@@ -94,6 +99,7 @@ struct firn_health_options {
     /* Limits: "table-files.healthy" = "20000", "table-files.ill" = "100000". */
     const struct firn_property *thresholds;
     size_t threshold_count;
+    const struct firn_prices *prices; /* NULL: the defaults */
 };
 
 /* Examines the current snapshot and the metadata; nothing is written, no data file is opened. In op->arena. USAGE for
@@ -103,7 +109,9 @@ FIRN_CHECKED firn_status firn_health_check(struct firn_op *op, struct firn_pool 
 
 /* {"table", "state" ("healthy", "fair", "ill"), "score",
  *  "findings": [{"code", "severity", "symptom", "cause", "command" (null: none), "call", "advice",
- *      "cost": {"bytes", "files"}, "gain": {"files", "manifests", "requests", "bytes", "planning_us"}}],
+ *      "cost": {"bytes", "files", "money"}, "gain": {"files", "manifests", "requests", "bytes", "planning_us",
+ *      "money_scan", "money_month"}}],
+ *  "prices": firn_prices_json,
  *  "limits": {name: {"healthy", "ill"}},
  *  "survey" (with `details`): {"format_version", "snapshot_id" (text), "surveyed_ms", "target_file_bytes",
  *      "small_below_bytes", "metadata_file_bytes", "planning_us", CONTENT, "foreign_files" (not Parquet, or encrypted),

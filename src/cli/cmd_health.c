@@ -29,6 +29,7 @@ static const struct cli_option options[] = {
 struct examination {
     struct cli *cli;
     const struct health_args *args;
+    struct firn_prices prices;
     bool is_survey;                /* of many tables: a line each, details for ill ones */
     json_t *tables;                /* reports, for programs; NULL: for people */
     json_t *failures;              /* {"table", "status", "error"} */
@@ -62,13 +63,14 @@ static void print_line(struct cli *cli, const char *label, struct firn_text text
         fprintf(cli->out, "    %-8s%.*s\n", label, CLI_FMT(cli, text));
 }
 
-static struct firn_text cost_text(struct firn_arena *arena, const struct firn_health_cost *cost)
+static struct firn_text cost_text(struct firn_arena *arena, const struct firn_prices *prices,
+                                  const struct firn_health_cost *cost)
 {
     if (cost->files == 0)
         return FIRN_TEXT("");
-    return firn_text_format(arena, "%.*s in %.*s files read and written anew",
-                            FIRN_FMT(cli_bytes_text(arena, (uint64_t)cost->bytes)),
-                            FIRN_FMT(cli_count_text(arena, cost->files)));
+    return firn_text_format(
+        arena, "%.*s in %.*s files read and written anew, %.*s", FIRN_FMT(cli_bytes_text(arena, (uint64_t)cost->bytes)),
+        FIRN_FMT(cli_count_text(arena, cost->files)), FIRN_FMT(firn_money_text(arena, prices, cost->money)));
 }
 
 static struct firn_text add_part(struct firn_arena *arena, struct firn_text text, bool wanted, struct firn_text part)
@@ -78,7 +80,8 @@ static struct firn_text add_part(struct firn_arena *arena, struct firn_text text
     return firn_text_format(arena, "%.*s%s%.*s", FIRN_FMT(text), text.len ? ", " : "", FIRN_FMT(part));
 }
 
-static struct firn_text gain_text(struct firn_arena *arena, const struct firn_health_gain *gain)
+static struct firn_text gain_text(struct firn_arena *arena, const struct firn_prices *prices,
+                                  const struct firn_health_gain *gain)
 {
     struct firn_text text = FIRN_TEXT("");
     text = add_part(arena, text, gain->bytes > 0,
@@ -90,12 +93,19 @@ static struct firn_text gain_text(struct firn_arena *arena, const struct firn_he
     text = add_part(arena, text, gain->requests > 0,
                     firn_text_format(arena, "%.*s requests fewer for a full scan",
                                      FIRN_FMT(cli_count_text(arena, gain->requests))));
-    return add_part(
+    text = add_part(
         arena, text, gain->planning_us >= 1000,
         firn_text_format(arena, "%.*s off planning", FIRN_FMT(cli_duration_text(arena, gain->planning_us / 1000))));
+    text = add_part(
+        arena, text, gain->money_scan > 0,
+        firn_text_format(arena, "%.*s a full scan", FIRN_FMT(firn_money_text(arena, prices, gain->money_scan))));
+    return add_part(
+        arena, text, gain->money_month > 0,
+        firn_text_format(arena, "%.*s a month", FIRN_FMT(firn_money_text(arena, prices, gain->money_month))));
 }
 
-static void print_finding(struct firn_op *op, struct cli *cli, const struct firn_health_finding *finding)
+static void print_finding(struct firn_op *op, struct cli *cli, const struct firn_prices *prices,
+                          const struct firn_health_finding *finding)
 {
     bool is_ill = finding->level == FIRN_HEALTH_ILL, is_notice = finding->level == FIRN_HEALTH_NOTICE;
     fprintf(cli->out, "  %s%s%s %s: %.*s\n", color_of(cli, is_ill, is_notice), firn_health_level_name(finding->level),
@@ -104,14 +114,14 @@ static void print_finding(struct firn_op *op, struct cli *cli, const struct firn
     print_line(cli, "run", finding->command);
     print_line(cli, "spark", finding->call);
     print_line(cli, "advice", finding->advice);
-    print_line(cli, "cost", cost_text(op->arena, &finding->cost));
-    print_line(cli, "gain", gain_text(op->arena, &finding->gain));
+    print_line(cli, "cost", cost_text(op->arena, prices, &finding->cost));
+    print_line(cli, "gain", gain_text(op->arena, prices, &finding->gain));
 }
 
 static void print_findings(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
 {
     for (size_t i = 0; i < report->finding_count; i++)
-        print_finding(op, cli, &report->findings[i]);
+        print_finding(op, cli, &report->prices, &report->findings[i]);
 }
 
 static void print_table(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
@@ -143,6 +153,7 @@ static firn_status examine(struct firn_op *op, const struct examination *run, st
 {
     struct firn_health_report report;
     struct firn_health_options what = {
+        .prices = &run->prices,
         .orphans = run->args->orphans,
         .thresholds = run->args->thresholds.items,
         .threshold_count = run->args->thresholds.count,
@@ -284,6 +295,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct examination run = { .cli = cli, .args = args, .is_survey = args->all || args->tables.count > 1 };
     if (args->all == (args->tables.count > 0))
         return firn_fail(op, FIRN_USAGE, "give tables, or --all for every table of the catalog, not both");
+    FIRN_TRY(cli_usual_prices(op, cli, &run.prices));
     if (cli_is_given(cli, "html")) {
         FIRN_TRY(check_page_name(op, args->html));
         run.page = firn_health_page_new(op);
@@ -305,7 +317,10 @@ const struct cli_command cmd_health = {
         "Measures the current snapshot and the metadata of each table, from metadata alone: sizes of files and "
         "partitions, deletes, manifests, snapshots, references, metrics of columns and how their bounds overlap, who "
         "commits what and how often. Each finding says what is wrong with the numbers that show it, the likely cause, "
-        "the command of firn's and the Spark SQL that mend it, what that reads and writes, and what it gives.\n\n"
+        "the command of firn's and the Spark SQL that mend it, what that reads and writes, and what it gives, with "
+        "money "
+        "at the prices of firn.yaml and --price: for a scan of everything, and for a month with scans-per-month of "
+        "them and the storage that is freed.\n\n"
         "The score is 100, less 2 for each notice, 10 for each warning and 30 for each finding of an ill table. Of "
         "several tables, or with --all, there is a line each, and findings of ill ones; a table that cannot be read "
         "does not stop the others, and the exit status is 7 then.\n\n"

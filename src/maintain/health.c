@@ -2,6 +2,7 @@
 #include "maintain/health.h"
 
 #include "base/math.h"
+#include "maintain/work.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -79,8 +80,27 @@ struct firn_text firn_health_alter(const struct firn_health_checks *checks, stru
                             FIRN_FMT(table), quote, FIRN_FMT(what));
 }
 
+/* What is mended is read, and written as fewer files. */
+static double money_of(const struct firn_prices *prices, const struct firn_health_finding *finding)
+{
+    struct firn_work work = { 0 };
+    int64_t files = finding->cost.files;
+    if (files == 0)
+        return 0;
+    firn_work_add_reads(&work, files, 1, finding->cost.bytes);
+    firn_work_add_writes(&work, FIRN_MAX(files - finding->gain.files - finding->gain.manifests, 1),
+                         finding->cost.bytes);
+    return firn_work_money(prices, &work, firn_work_seconds(prices, &work, 1));
+}
+
 void firn_health_add(struct firn_health_checks *checks, struct firn_health_finding finding)
 {
+    const struct firn_prices *prices = &checks->prices;
+    struct firn_health_gain *gain = &finding.gain;
+    struct firn_work scan = { .requests = { [FIRN_REQUEST_GET] = gain->requests } };
+    finding.cost.money = money_of(prices, &finding);
+    gain->money_scan = firn_work_money(prices, &scan, 0);
+    gain->money_month = firn_storage_money(prices, gain->bytes) + gain->money_scan * prices->scans_per_month;
     FIRN_PUSH(checks->op->arena, &checks->findings, finding);
 }
 
@@ -208,13 +228,15 @@ firn_status firn_health_check(struct firn_op *op, struct firn_pool *pool, struct
     struct firn_survey *survey = FIRN_NEW(op->arena, struct firn_survey);
     struct firn_health_limits *limits = FIRN_NEW(op->arena, struct firn_health_limits);
     struct firn_survey_options what = { .orphans = options->orphans };
-    struct firn_health_checks checks = { op, table, survey, limits, .findings = { 0 } };
+    struct firn_prices prices = options->prices ? *options->prices : firn_prices_default();
+    struct firn_health_checks checks = { op, table, survey, limits, prices, .findings = { 0 } };
     FIRN_TRY(firn_health_limits_parse(op, options->thresholds, options->threshold_count, limits));
     FIRN_TRY(firn_survey_take(op, pool, table, what, survey));
     *out = (struct firn_health_report){
         .table = table->name,
         .survey = survey,
         .limits = limits,
+        .prices = prices,
         .files = survey->total.data.files,
         .bytes = survey->total.data.bytes,
     };

@@ -48,10 +48,11 @@ struct firn_health_checks {
     const struct firn_table *table;
     const struct firn_survey *survey;
     const struct firn_health_limits *limits;
+    struct firn_prices prices;
     FIRN_ARRAY(struct firn_health_finding) findings;
 };
 
-/* Adds a finding. */
+/* Adds a finding, with money for its cost and gain. */
 void firn_health_add(struct firn_health_checks *checks, struct firn_health_finding finding);
 /* The command `firn PROCEDURE TABLE REST`, and the call of the same procedure with SQL arguments after the table
  * ("" for none, else "options => map(...)"). */

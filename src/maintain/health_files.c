@@ -1,12 +1,10 @@
 /* What is ill about data and delete files. */
 #include "base/math.h"
 #include "maintain/health.h"
+#include "maintain/work.h"
 
 /* A share of the table's files; less is not worth more than a notice. */
 #define REMOVABLE_SHARE_MIN 0.1
-
-/* A scan reads footer and pages of a file. */
-enum { REQUESTS_OF_FILE = 2 };
 
 static double average(int64_t sum, int64_t count)
 {
@@ -34,7 +32,7 @@ struct firn_health_gain firn_health_fewer_files(const struct firn_survey *survey
     double share = entries > 0 ? FIRN_MIN((double)files / (double)entries, 1.0) : 0;
     return (struct firn_health_gain){
         .files = files,
-        .requests = files * REQUESTS_OF_FILE,
+        .requests = files * FIRN_SCAN_REQUESTS_OF_FILE,
         .planning_us = (int64_t)(share * (double)survey->planning_us),
     };
 }
@@ -238,7 +236,7 @@ static int64_t file_count(const struct firn_survey_content *content)
 static struct firn_health_gain gain_of_applying(const struct firn_survey *survey, int64_t files)
 {
     struct firn_health_gain gain = firn_health_fewer_files(survey, files);
-    gain.requests = survey->total.delete_reads * REQUESTS_OF_FILE;
+    gain.requests = survey->total.delete_reads * FIRN_SCAN_REQUESTS_OF_FILE;
     return gain;
 }
 

@@ -11,8 +11,6 @@
 #define ROW_GROUP_BYTES (INT64_C(128) << 20)
 /* An output's footer is read back: its length, and itself. */
 enum { PROOF_READS = 2 };
-/* What a scan asks for a file: to open it, its footer, and its pages. */
-enum { REQUESTS_OF_SCAN = 3 };
 
 static const struct firn_data_file *data_file(const struct firn_rewrite_plan *plan,
                                               const struct firn_planned_group *group, uint32_t at)
@@ -95,7 +93,7 @@ int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const stru
     int64_t files = (int64_t)group->file_count - group->output_count;
     for (uint32_t i = 0; i < group->file_count; i++)
         files += firn_delete_match_count(&plan->files[group->files[i]].scan->deletes);
-    return FIRN_MAX(files, 0) * REQUESTS_OF_SCAN;
+    return FIRN_MAX(files, 0) * FIRN_SCAN_REQUESTS_OF_FILE;
 }
 
 static int64_t count_commits(const struct firn_rewrite_plan *plan)

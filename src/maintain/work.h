@@ -6,6 +6,9 @@
 #include "firn/price.h"
 #include "table/scan.h"
 
+/* What a scan asks for a data or delete file: its footer and its pages. Manifests tell how long it is. */
+enum { FIRN_SCAN_REQUESTS_OF_FILE = 2 };
+
 /* So many objects of `bytes` together, each opened and read with so many requests. */
 void firn_work_add_reads(struct firn_work *work, int64_t objects, int64_t reads_each, int64_t bytes);
 void firn_work_add_writes(struct firn_work *work, int64_t objects, int64_t bytes);

@@ -9,6 +9,8 @@
 #include "firn/rewrite_manifests.h"
 #include "firn/table_properties.h"
 
+#include <math.h>
+
 enum { THRESHOLDS_MAX = 8, WORDS_MAX = 12 };
 
 /* Limits of a test, as `--threshold` takes them: "a.healthy=1 b.ill=2". */
@@ -232,6 +234,9 @@ static void small_files(void **state)
     struct firn_health_finding finding = check_mended(op, &scene.world.table, "", "small-files", FIRN_HEALTH_ILL);
     assert_int_equal(finding.gain.files, 5);
     assert_int_equal(finding.gain.requests, 10);
+    CHECK(finding.cost.money > 6 * 2 * 0.0004 / 1000, "%g for more than six GETs", finding.cost.money);
+    CHECK(fabs(finding.gain.money_scan - 10 * 0.0004 / 1000) < 1e-12, "%g", finding.gain.money_scan);
+    CHECK(fabs(finding.gain.money_month - 30 * finding.gain.money_scan) < 1e-12, "%g", finding.gain.money_month);
     assert_int_equal(finding.cost.files, 6);
     CHECK(strcmp(finding.command.data, "firn rewrite-data-files c.db.t") == 0, "%s", finding.command.data);
     CHECK(strcmp(finding.call.data, "CALL c.system.rewrite_data_files(table => 'db.t')") == 0, "%s", finding.call.data);
@@ -368,6 +373,8 @@ static void bytes_of_snapshots(void **state)
     scene.env.now_us = in_ten_days;
     struct firn_health_finding finding = check_mended(op, &scene.world.table, ANY_SIZE, "snapshots", FIRN_HEALTH_ILL);
     assert_true(finding.gain.bytes > 0);
+    double month = (double)finding.gain.bytes * 0.023 / (1 << 30);
+    CHECK(fabs(finding.gain.money_month - month) < 1e-12, "%g, not %g", finding.gain.money_month, month);
     scene_end(op, &scene);
 }
 
