@@ -17,7 +17,15 @@ struct firn_rewrite_worth {
     int64_t cold_done_number; /* ... unless they are as old as this: that was done */
     int64_t cold_input_files_min;     /* min-input-files for those */
     int64_t bytes_per_file_saved_max; /* a group that costs more is left until it has grown; but for those */
-    int64_t bytes_max;                /* of the whole run, best gain first; INT64_MAX: no limit */
+};
+
+/* What a run may take at most; 0: no limit. Groups run best gain first then, and what no longer fits is left for a
+ * later run. The gain is the requests that a scan of everything makes fewer afterwards, for each byte rewritten. A run
+ * ends at a commit: what was begun is finished and committed. */
+struct firn_rewrite_limits {
+    int64_t bytes_max;    /* of data files that are rewritten */
+    int64_t requests_max; /* as predicted when it is planned, and as counted by the store while it runs */
+    int64_t time_ms_max;  /* no group begins that would not be done in time at the pace so far; the first one does */
 };
 
 /* The arguments as given; the procedure checks them and applies defaults. */
@@ -31,6 +39,7 @@ struct firn_rewrite_data_files_args {
     bool verify_full;
     uint64_t memory_bytes_max;              /* --memory */
     const struct firn_rewrite_worth *worth; /* NULL: whatever qualifies */
+    struct firn_rewrite_limits limits;
 };
 
 /* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...}, "where",
@@ -39,7 +48,8 @@ struct firn_rewrite_data_files_args {
  * "records", "reason"}], "deletes": [{"kind", "path", "sequence_number", "bytes", "records", "data_files" (of the
  * group), "data_files_of_table", "rows_max", "is_exact"}], "deletes_total": {"files", "bytes", "opened_per_scan",
  * "bytes_per_scan", "rows_min", "rows_max"}, "outputs": [{"input_bytes" (less what is known to be deleted), "pieces":
- * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}]}.
+ * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}], "left"
+ * (what is beyond the limits): {"groups", "files", "bytes"}}.
  *
  * "deletes" may be cut to the dearest files where the plan has very many; "deletes_total" counts all. "rows_max" of a
  * delete file is the number of the group's rows that it deletes, exactly or at most; a scan opens the
@@ -62,6 +72,11 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
 struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan);
 uint32_t firn_rewrite_plan_group_count(const struct firn_rewrite_plan *plan);
 
+/* What limits kept a run from. */
+struct firn_rewrite_left {
+    int64_t groups, files, bytes;
+};
+
 /* The procedure's output row, and what firn adds. */
 struct firn_rewrite_data_files_report {
     int64_t rewritten_data_files_count;
@@ -82,15 +97,17 @@ struct firn_rewrite_data_files_report {
     int64_t kept_delete_files_count;    /* applied, and kept: they apply to data files that were not rewritten */
     int64_t kept_for_data_files_count;  /* so many */
     struct firn_rung_counts pages;      /* of the data files: what was done to them */
+    struct firn_rewrite_left left;      /* for want of bytes, requests or time */
     int64_t elapsed_ms;
     int64_t snapshot_id; /* last committed; -1: none */
     struct firn_text *warnings;
     uint32_t warning_count;
 };
 
-/* Does what the plan says and commits. What others committed meanwhile is kept: deletes of rewritten files are carried
- * over, and groups that are lost all the same are planned anew, as often as commit.retry.num-retries says. PARTIAL when
- * some groups failed and partial progress kept the others. */
+/* Does what the plan says and commits, as far as the limits go: what they leave is no failure. What others committed
+ * meanwhile is kept: deletes of rewritten files are carried over, and groups that are lost all the same are planned
+ * anew, as often as commit.retry.num-retries says. PARTIAL when some groups failed and partial progress kept the
+ * others. */
 FIRN_CHECKED firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *pool,
                                                        struct firn_table *table, const struct firn_rewrite_plan *plan,
                                                        struct firn_progress *progress,

@@ -8,6 +8,7 @@
 struct maintain_args {
     struct cli_words tables;
     struct firn_text policy, steps;
+    struct firn_text max_bytes, max_requests, max_time;
     struct cli_pairs set;
     bool all, force, dry_run, print_policy;
 };
@@ -23,6 +24,12 @@ static const struct cli_option options[] = {
       "A setting that goes before files and table properties (repeatable)" },
     { "steps", CLI_TEXT, ARG(steps), "STEP[,STEP]", NULL, NULL, 0, 0, false,
       "No other steps than these: compact, position-deletes, manifests, expire, sweep, orphans" },
+    { "max-bytes", CLI_TEXT, ARG(max_bytes), "SIZE", NULL, NULL, 0, 0, false,
+      "As --set budget.bytes=SIZE: compact no more bytes of data files in a run, best gain first" },
+    { "max-requests", CLI_TEXT, ARG(max_requests), "N", NULL, NULL, 0, 0, false,
+      "As --set budget.requests=N: compact with no more requests in a run" },
+    { "max-time", CLI_TEXT, ARG(max_time), "TIME", NULL, NULL, 0, 0, false,
+      "As --set budget.time=TIME: begin no step, and no group of files, that would end later in a run" },
     { "force", CLI_FLAG, ARG(force), NULL, NULL, NULL, 0, 0, false,
       "Run the steps whatever their cadence and windows say; files keep their age guards" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
@@ -37,6 +44,8 @@ struct maintaining {
     struct cli *cli;
     const struct maintain_args *args;
     const struct firn_policies *policies;
+    const struct firn_property *settings; /* of the command line */
+    size_t setting_count;
     uint32_t steps;
     struct firn_text holder;
     json_t *reports;
@@ -62,6 +71,24 @@ static firn_status parse_steps(struct firn_op *op, struct firn_text text, uint32
         *out |= UINT32_C(1) << step;
     }
     return FIRN_OK;
+}
+
+/* --set, and the flags that stand for settings. */
+static void take_settings(struct firn_op *op, const struct maintain_args *args, struct maintaining *all)
+{
+    const struct firn_property flags[] = {
+        { FIRN_TEXT("budget.bytes"), args->max_bytes },
+        { FIRN_TEXT("budget.requests"), args->max_requests },
+        { FIRN_TEXT("budget.time"), args->max_time },
+    };
+    struct firn_property *settings =
+        FIRN_NEW_ARRAY(op->arena, struct firn_property, args->set.count + sizeof flags / sizeof *flags);
+    for (size_t i = 0; i < args->set.count; i++)
+        settings[all->setting_count++] = args->set.items[i];
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].value.len > 0)
+            settings[all->setting_count++] = flags[i];
+    all->settings = settings;
 }
 
 static struct firn_text holder_text(struct firn_arena *arena)
@@ -228,7 +255,7 @@ static firn_status maintain_table(struct firn_op *op, struct maintaining *all, s
     struct firn_policy *policy;
     json_t *report = NULL;
     FIRN_TRY(cli_open_table(op, all->cli, name, &table));
-    FIRN_TRY(firn_policy_of(op, all->policies, &table, args->set.items, args->set.count, &policy));
+    FIRN_TRY(firn_policy_of(op, all->policies, &table, all->settings, all->setting_count, &policy));
     if (args->print_policy)
         return policy_json(op, policy, table.name, out);
     const struct firn_maintain_args how = {
@@ -365,7 +392,7 @@ static firn_status print_defaults(struct firn_op *op, struct maintaining *all)
 {
     struct firn_policy *policy;
     json_t *report;
-    FIRN_TRY(firn_policy_of(op, all->policies, NULL, all->args->set.items, all->args->set.count, &policy));
+    FIRN_TRY(firn_policy_of(op, all->policies, NULL, all->settings, all->setting_count, &policy));
     FIRN_TRY(policy_json(op, policy, FIRN_TEXT("defaults"), &report));
     json_array_append_new(all->reports, report);
     return print_all(op, all);
@@ -396,6 +423,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_policies *policies = firn_policies_new(op);
     struct cli_settings settings;
     struct maintaining all = { .cli = cli, .args = args, .policies = policies, .holder = holder_text(op->arena) };
+    take_settings(op, args, &all);
     FIRN_TRY(parse_steps(op, args->steps, &all.steps));
     FIRN_TRY(cli_read_settings(op, args->policy, &settings));
     if (settings.path.len > 0)

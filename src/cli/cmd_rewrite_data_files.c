@@ -1,10 +1,13 @@
 /* firn rewrite-data-files: arguments to a plan, plan to a report. All judgement is in src/maintain. */
 #include "cli/cli.h"
+#include "firn/age.h"
 #include "firn/rewrite_data_files.h"
 
 struct rewrite_args {
     struct firn_text table;
     struct firn_text strategy, sort_order, where, branch, verify;
+    struct firn_text max_time;
+    int64_t max_bytes, max_requests;
     struct cli_pairs options;
     bool dry_run;
 };
@@ -30,6 +33,12 @@ static const struct cli_option options[] = {
     { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
     { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
       "Proof before the commit: counts and footers, or also a fingerprint of every column" },
+    { "max-bytes", CLI_BYTES, ARG(max_bytes), "SIZE", NULL, NULL, 1, INT64_MAX, false,
+      "Rewrite at most so many bytes of data files, best gain first" },
+    { "max-requests", CLI_NUMBER, ARG(max_requests), "N", NULL, NULL, 1, INT64_MAX, false,
+      "Make at most so many requests, as predicted and as counted, best gain first" },
+    { "max-time", CLI_TEXT, ARG(max_time), "TIME", NULL, NULL, 0, 0, false,
+      "Begin no group of files that would not be done in this time at the pace so far: 45m" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
       "Print the plan with a reason for every file, what its deletes cost and what would be done to its columns, and "
       "change nothing" },
@@ -103,16 +112,27 @@ static void print_columns(struct cli *cli, const json_t *group)
     }
 }
 
+/* What limits leave is for a later run. */
+static void print_left(struct firn_op *op, struct cli *cli, int64_t groups, int64_t files, int64_t bytes)
+{
+    if (groups == 0)
+        return;
+    fprintf(cli->out, "left by the limits: %.*s groups of %.*s files, %.*s; run it again for these\n",
+            FIRN_FMT(cli_count_text(op->arena, groups)), FIRN_FMT(cli_count_text(op->arena, files)),
+            FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)bytes)));
+}
+
 static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct firn_rewrite_plan *plan,
                               const struct cli_work *work)
 {
     json_t *json = firn_rewrite_plan_json(op, plan);
-    const json_t *groups = json_object_get(json, "groups"), *group;
+    const json_t *groups = json_object_get(json, "groups"), *left = json_object_get(json, "left"), *group;
     size_t index;
     if (cli_wants_json(cli))
         return cli_print_plan_json(op, cli, json, work);
     cli_print_groups(op, cli, groups, &cli_rewrite_groups);
     cli_print_estimate(op, cli, work);
+    print_left(op, cli, cli_member_i64(left, "groups"), cli_member_i64(left, "files"), cli_member_i64(left, "bytes"));
     json_array_foreach(groups, index, group) print_columns(cli, group);
     json_array_foreach(groups, index, group) print_deletes(op, cli, group);
     cli_print_group_files(op, cli, groups, "rewrite");
@@ -163,6 +183,7 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
                 FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
                 report->snapshot_id);
     print_pages(op, cli, &report->pages);
+    print_left(op, cli, report->left.groups, report->left.files, report->left.bytes);
     if (report->reused_groups_count > 0)
         fprintf(cli->out, "%.*s file groups had been finished by a run that did not end\n",
                 FIRN_FMT(cli_count_text(arena, report->reused_groups_count)));
@@ -208,6 +229,9 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         { "carried_rows_count", report->carried_rows_count },
         { "reused_groups_count", report->reused_groups_count },
         { "leftover_files_count", report->leftover_files_count },
+        { "left_groups_count", report->left.groups },
+        { "left_files_count", report->left.files },
+        { "left_bytes_count", report->left.bytes },
         { "elapsed_ms", report->elapsed_ms },
     };
     const struct cli_row row = {
@@ -233,6 +257,9 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct firn_rewrite_data_files_report report = { 0 };
     struct cli_work work;
 
+    struct firn_rewrite_limits limits = { .bytes_max = args->max_bytes, .requests_max = args->max_requests };
+    if (args->max_time.len > 0)
+        FIRN_TRY(firn_age_parse(op, "max-time", args->max_time, &limits.time_ms_max));
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
     struct firn_rewrite_data_files_args procedure = {
         .strategy = args->strategy,
@@ -243,6 +270,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         .option_count = args->options.count,
         .verify_full = firn_text_is(args->verify, "full"),
         .memory_bytes_max = firn_session_memory_bytes_max(cli->session),
+        .limits = limits,
     };
     struct firn_pool *pool = firn_session_pool(cli->session);
     FIRN_TRY(firn_context(op, firn_rewrite_data_files_plan(op, pool, &table, &procedure, &plan), "table %.*s",
@@ -274,7 +302,12 @@ const struct cli_command cmd_rewrite_data_files = {
         "that others commit meanwhile are carried "
         "over: the same commit deletes those rows of the new files, unless carry-over-deletes=false. What others "
         "commit that cannot be carried over, such as the removal of a file being rewritten, has the files planned "
-        "anew, as often as commit.retry.num-retries says.\n\nPages that need no change are copied as they lie, still "
+        "anew, as often as commit.retry.num-retries says.\n\nWith --max-bytes, --max-requests or --max-time, groups "
+        "run "
+        "best gain first: by the requests that a scan of everything makes fewer afterwards (two for each file and for "
+        "each delete file opened), for each byte rewritten. The run ends at a commit: what was begun is finished and "
+        "committed, the first group always is, and what is left is counted in the report. That is no failure: the exit "
+        "status is 0, and 7 only when groups failed.\n\nPages that need no change are copied as they lie, still "
         "compressed; the others are decoded and encoded. layout=balanced (the default) copies pages of sensible size "
         "unless samples say that the column becomes smaller by encoding it anew, layout=fastest copies whatever may "
         "be, "
@@ -289,7 +322,8 @@ const struct cli_command cmd_rewrite_data_files = {
     .examples =
         "  firn rewrite-data-files db.txn\n"
         "  firn rewrite-data-files db.txn --where \"created_at >= date '2026-07-01'\" --dry-run\n"
-        "  firn rewrite-data-files db.txn --option target-file-size-bytes=536870912 --option min-input-files=5\n",
+        "  firn rewrite-data-files db.txn --option target-file-size-bytes=536870912 --option min-input-files=5\n"
+        "  firn rewrite-data-files db.txn --max-bytes 50GiB --max-time 45m\n",
     .options = options,
     .args_size = sizeof(struct rewrite_args),
     .call_arguments = 6,

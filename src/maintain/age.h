@@ -2,14 +2,10 @@
 #ifndef FIRN_MAINTAIN_AGE_H
 #define FIRN_MAINTAIN_AGE_H
 
-#include "firn/op.h"
+#include "firn/age.h"
 
 #define FIRN_MS_PER_HOUR INT64_C(3600000)
 #define FIRN_MS_PER_DAY  (24 * FIRN_MS_PER_HOUR)
-
-/* "90s", "30m", "36h", "3d", "2w", or "3 days" and the like, to milliseconds. An age past 64 bits is the largest there
- * is. USAGE otherwise, naming the option. */
-FIRN_CHECKED firn_status firn_age_parse(struct firn_op *op, const char *option, struct firn_text text, int64_t *ms);
 
 /* A timestamp ("2026-11-01", "2026-11-01 10:30:00+01:00"; UTC where no zone is given), or an age before `now_ms`, to
  * milliseconds since the epoch. An age of any size gives a time in the past. USAGE names the option. */

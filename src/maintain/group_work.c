@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-enum group_state { GROUP_PENDING, GROUP_FAILED, GROUP_READY, GROUP_SETTLED };
+enum group_state { GROUP_PENDING, GROUP_LEFT, GROUP_FAILED, GROUP_READY, GROUP_SETTLED };
 
 struct work_run {
     const struct firn_group_work *work;
@@ -61,6 +61,15 @@ static firn_status commit_batch(struct firn_op *op, struct work_run *run)
     return FIRN_OK;
 }
 
+static bool is_left(struct firn_op *op, struct work_run *run, uint32_t group)
+{
+    const struct firn_group_work *work = run->work;
+    if (!work->may_begin || work->may_begin(op, work->context, group))
+        return false;
+    run->states[group] = GROUP_LEFT;
+    return true;
+}
+
 static firn_status execute(struct firn_op *op, struct work_run *run, uint32_t group)
 {
     FIRN_TRY(firn_op_check(op));
@@ -72,6 +81,8 @@ static firn_status execute(struct firn_op *op, struct work_run *run, uint32_t gr
 static firn_status run_group(struct firn_op *op, void *context, size_t index)
 {
     struct work_run *run = context;
+    if (is_left(op, run, (uint32_t)index))
+        return FIRN_OK;
     FIRN_TRY(execute(op, run, (uint32_t)index));
     run->states[index] = GROUP_READY;
     return FIRN_OK;
@@ -93,7 +104,10 @@ static firn_status run_at_once(struct firn_op *op, struct firn_pool *pool, struc
         return status;
     }
     for (uint32_t i = 0; i < count; i++)
-        run->ready[run->ready_count++] = i;
+        if (run->states[i] == GROUP_READY)
+            run->ready[run->ready_count++] = i;
+    if (run->ready_count == 0)
+        return FIRN_OK;
     status = commit(op, run);
     if (status == FIRN_CONFLICT)
         return firn_hint(op, status,
@@ -121,6 +135,8 @@ static firn_status settle(struct firn_op *op, struct work_run *run, uint32_t gro
 static firn_status run_group_in_batches(struct firn_op *op, void *context, size_t index)
 {
     struct work_run *run = context;
+    if (is_left(op, run, (uint32_t)index))
+        return FIRN_OK;
     firn_status status = execute(op, run, (uint32_t)index);
     if (status == FIRN_CANCELLED)
         return status;

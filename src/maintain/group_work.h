@@ -19,6 +19,8 @@ struct firn_group_work {
     bool partial_progress;          /* a failed group or commit costs only itself */
     int64_t commits_max;            /* with partial progress */
     struct firn_progress *progress; /* may be NULL */
+    /* Whether the group may begin; those that may not are left. Called as `execute` is, before it. NULL: all may. */
+    bool (*may_begin)(struct firn_op *op, void *context, uint32_t group);
     /* Makes what the group becomes; leaves nothing after a failure. Called from several threads, for a group each. */
     firn_status (*execute)(struct firn_op *op, void *context, uint32_t group);
     /* Commits executed groups. Never called from two threads at once. */

@@ -49,6 +49,7 @@ struct firn_step_turn {
     const struct firn_maintain_memory *memory;
     struct firn_maintain_memory *next; /* what to remember once the step succeeded */
     int64_t now_ms;                    /* when it began */
+    int64_t time_ms_left;              /* of budget.time; 0: no limit */
     enum firn_maintain_step step;
     struct firn_text why; /* it is due */
     /* Set by `plan`. */

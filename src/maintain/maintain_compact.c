@@ -55,7 +55,6 @@ static struct firn_rewrite_worth worth_of(const struct firn_step_turn *turn, str
     const struct firn_metadata *metadata = turn->table->metadata;
     bool is_known = is_still_settled(metadata, turn->memory, settings);
     int64_t cold_done = is_known ? turn->memory->cold_number : 0;
-    int64_t budget = firn_policy_number(policy, FIRN_POLICY_BUDGET_BYTES);
     int64_t cold_after_ms = firn_policy_number(policy, FIRN_POLICY_COMPACT_COLD_AFTER);
     return (struct firn_rewrite_worth){
         .settled_number = is_known ? turn->memory->settled_number : 0,
@@ -65,7 +64,21 @@ static struct firn_rewrite_worth worth_of(const struct firn_step_turn *turn, str
                            : number_at_age(metadata, turn->now_ms, cold_after_ms, cold_done),
         .cold_input_files_min = firn_policy_number(policy, FIRN_POLICY_COMPACT_COLD_MIN_INPUT_FILES),
         .bytes_per_file_saved_max = firn_policy_number(policy, FIRN_POLICY_COMPACT_MAX_BYTES_PER_FILE_SAVED),
-        .bytes_max = budget == FIRN_POLICY_UNSET ? INT64_MAX : budget,
+    };
+}
+
+static int64_t limit_of(int64_t number)
+{
+    return number == FIRN_POLICY_UNSET ? 0 : number;
+}
+
+static struct firn_rewrite_limits limits_of(const struct firn_step_turn *turn)
+{
+    const struct firn_policy *policy = turn->args->policy;
+    return (struct firn_rewrite_limits){
+        .bytes_max = limit_of(firn_policy_number(policy, FIRN_POLICY_BUDGET_BYTES)),
+        .requests_max = limit_of(firn_policy_number(policy, FIRN_POLICY_BUDGET_REQUESTS)),
+        .time_ms_max = turn->time_ms_left,
     };
 }
 
@@ -115,6 +128,7 @@ static firn_status plan_rewrite(struct firn_op *op, struct firn_step_turn *turn,
         .option_count = options_of(op->arena, policy, options),
         .memory_bytes_max = turn->args->memory_bytes_max,
         .worth = &compaction->worth,
+        .limits = limits_of(turn),
     };
     return firn_rewrite_data_files_plan(op, turn->pool, turn->table, &args, &compaction->plan);
 }
@@ -122,7 +136,7 @@ static firn_status plan_rewrite(struct firn_op *op, struct firn_step_turn *turn,
 /* "12 of 40 groups, ..."; what is left is told by the plan, file by file. */
 static struct firn_text describe(struct firn_arena *arena, const struct firn_rewrite_plan *plan)
 {
-    uint32_t left[FIRN_GROUP_OVER_BUDGET + 1] = { 0 };
+    uint32_t left[FIRN_GROUP_OVER_REQUESTS + 1] = { 0 };
     int64_t files = 0, bytes = 0, outputs = 0;
     for (uint32_t i = 0; i < plan->packed_count; i++)
         left[plan->packed[i].verdict]++;
@@ -146,7 +160,8 @@ static struct firn_text describe(struct firn_arena *arena, const struct firn_rew
         { FIRN_GROUP_DEAR, "that do not pay yet" },
         { FIRN_GROUP_SETTLED, "settled by earlier runs" },
         { FIRN_GROUP_NO_GAIN, "that would not be fewer files" },
-        { FIRN_GROUP_OVER_BUDGET, "beyond the budget" },
+        { FIRN_GROUP_OVER_BYTES, "beyond the budget of bytes" },
+        { FIRN_GROUP_OVER_REQUESTS, "beyond the budget of requests" },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(reasons); i++)
         if (left[reasons[i].verdict] > 0)
@@ -185,15 +200,19 @@ static json_t *result_of(struct firn_op *op, const struct firn_rewrite_data_file
     firn_json_set_i64(json, "left_alone_files_count", report->left_alone_files_count);
     firn_json_set_i64(json, "reused_groups_count", report->reused_groups_count);
     firn_json_set_i64(json, "leftover_files_count", report->leftover_files_count);
+    firn_json_set_i64(json, "left_groups_count", report->left.groups);
+    firn_json_set_i64(json, "left_files_count", report->left.files);
+    firn_json_set_i64(json, "left_bytes_count", report->left.bytes);
     firn_json_set_i64(json, "commits", report->commits);
     return json;
 }
 
 /* A run that left something for want of budget has settled nothing new. */
-static void remember(const struct firn_step_turn *turn, const struct compaction *compaction)
+static void remember(const struct firn_step_turn *turn, const struct compaction *compaction,
+                     const struct firn_rewrite_data_files_report *report)
 {
     const struct firn_rewrite_plan *plan = compaction->plan;
-    if (!plan->snapshot || plan->is_capped)
+    if (!plan->snapshot || plan->is_capped || report->left.groups > 0)
         return;
     turn->next->settings = compaction->settings;
     turn->next->settled_number = plan->snapshot->sequence_number;
@@ -209,6 +228,6 @@ firn_status firn_compact_apply(struct firn_op *op, struct firn_step_turn *turn)
                                                        firn_step_begins(op, turn), &report);
     turn->result = result_of(op, &report);
     if (status == FIRN_OK)
-        remember(turn, compaction);
+        remember(turn, compaction, &report);
     return status;
 }

@@ -42,6 +42,15 @@ static json_t *add_step(struct run *run, enum firn_maintain_step step)
     return json;
 }
 
+/* What is left of budget.time, at least a millisecond; 0: there is no limit. */
+static int64_t time_left(struct firn_op *op, const struct run *run)
+{
+    int64_t budget_ms = firn_policy_number(run->args->policy, FIRN_POLICY_BUDGET_TIME);
+    if (budget_ms == FIRN_POLICY_UNSET || budget_ms == FIRN_POLICY_NEVER)
+        return 0;
+    return FIRN_MAX(budget_ms - (monotonic_ms(op) - run->started_ms), 1);
+}
+
 /* A step's turn in an arena of its own: what it reads of a table may be large. */
 struct stage {
     struct firn_arena arena;
@@ -65,6 +74,7 @@ static void open_stage(struct firn_op *op, const struct run *run, enum firn_main
         .memory = &run->memory,
         .next = &stage->next,
         .now_ms = firn_now_ms(op),
+        .time_ms_left = time_left(op, run),
         .step = step,
     };
 }
@@ -138,7 +148,7 @@ firn_status firn_maintain_plan(struct firn_op *op, struct firn_pool *pool, struc
                                const struct firn_maintain_args *args, json_t **out)
 {
     struct firn_lease_state state;
-    struct run run = { .pool = pool, .table = table, .args = args };
+    struct run run = { .pool = pool, .table = table, .args = args, .started_ms = monotonic_ms(op) };
     json_t *json = firn_json_own(op->arena, json_object());
     FIRN_TRY(firn_lease_look(op, table, &state));
     firn_maintain_memory_parse(state.memory, &run.memory);

@@ -29,8 +29,10 @@ enum firn_policy_kind {
         "Times of day, UTC, in which steps may begin: 22:00-06:00, 12:00-13:00; empty: always")                        \
     ROW(BUDGET_BYTES, "budget.bytes", BYTES, "", 1, INT64_MAX, NULL,                                                   \
         "Most bytes of data files that one run rewrites, best gain first; empty: no limit")                            \
+    ROW(BUDGET_REQUESTS, "budget.requests", NUMBER, "", 1, INT64_MAX, NULL,                                            \
+        "Most requests that compacting in one run makes, best gain first; empty: no limit")                            \
     ROW(BUDGET_TIME, "budget.time", AGE, "", 1000, INT64_MAX, NULL,                                                    \
-        "No step begins once a run took so long; empty: no limit")                                                     \
+        "No step, and no group of files, begins that would end later in a run; empty: no limit")                       \
     ROW(LEASE_TIME, "lease.time", AGE, "10m", 10000, 24 * 3600000, NULL,                                               \
         "A run that was not heard of for so long has lost the table to the next one")                                  \
     ROW(SAMPLE_WHERE, "sample.where", TEXT, "", 0, 0, NULL,                                                            \

@@ -85,13 +85,14 @@ enum firn_rewrite_verdict {
 /* What became of the files that were packed together. */
 enum firn_group_verdict {
     FIRN_GROUP_CHOSEN,
-    FIRN_GROUP_FEW,       /* neither enough files nor enough bytes */
-    FIRN_GROUP_NO_GAIN,   /* as many files would come out as go in */
-    FIRN_GROUP_SETTLED,   /* nothing in it is new since the last run */
-    FIRN_GROUP_UNCHANGED, /* nothing in it is newer than what is settled */
-    FIRN_GROUP_DEAR,      /* too many bytes for the files it does away with */
-    FIRN_GROUP_OVER_CAP,  /* beyond max-files-to-rewrite */
-    FIRN_GROUP_OVER_BUDGET
+    FIRN_GROUP_FEW,        /* neither enough files nor enough bytes */
+    FIRN_GROUP_NO_GAIN,    /* as many files would come out as go in */
+    FIRN_GROUP_SETTLED,    /* nothing in it is new since the last run */
+    FIRN_GROUP_UNCHANGED,  /* nothing in it is newer than what is settled */
+    FIRN_GROUP_DEAR,       /* too many bytes for the files it does away with */
+    FIRN_GROUP_OVER_CAP,   /* beyond max-files-to-rewrite */
+    FIRN_GROUP_OVER_BYTES, /* beyond limits.bytes_max */
+    FIRN_GROUP_OVER_REQUESTS
 };
 
 /* What sequence numbers tell of a group: see struct firn_rewrite_worth. */
@@ -140,6 +141,7 @@ struct firn_rewrite_plan {
     struct firn_text where;
     struct firn_rewrite_options options;
     const struct firn_rewrite_worth *worth; /* NULL: whatever qualifies */
+    struct firn_rewrite_limits limits;
     bool verify_full;
     uint64_t memory_bytes_max;
     uint32_t thread_count;
@@ -160,7 +162,7 @@ struct firn_rewrite_plan {
     uint32_t left_alone_count;
     const struct firn_finished_group *finished; /* of earlier runs, whether they fit or not */
     uint32_t finished_count;
-    bool is_capped;                          /* max-files-to-rewrite, or a budget, left something out */
+    bool is_capped;                          /* max-files-to-rewrite, or the limits, left something out */
     const struct firn_expectation *expected; /* of the first groups; NULL: not looked at */
     uint32_t expected_count;
 };
@@ -175,12 +177,19 @@ enum firn_group_age firn_rewrite_group_age(const struct firn_rewrite_plan *plan,
 int64_t firn_rewrite_group_files_min(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* Whether a chosen group does away with enough files for its bytes, or is there for another reason. */
 bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
-/* What a group is predicted to take, but for the commit. */
+/* What a group is predicted to take, with the manifests that name its files, and a run beside its groups. */
 struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
+struct firn_work firn_rewrite_run_work(void);
 /* Requests that a scan of everything makes fewer once the group is rewritten. */
 int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
-/* Leaves what a budget has no room for. */
-void firn_rewrite_plan_fit_budget(struct firn_op *op, struct firn_rewrite_plan *plan);
+/* Leaves what the limits have no room for. */
+void firn_rewrite_plan_fit(struct firn_op *op, struct firn_rewrite_plan *plan);
+bool firn_rewrite_has_limits(const struct firn_rewrite_limits *limits);
+/* <0, 0 or >0: the group with more gain for its bytes comes first. */
+int firn_rewrite_gain_compare(const struct firn_rewrite_plan *plan, const struct firn_planned_group *a,
+                              const struct firn_planned_group *b);
+/* What the plan leaves for want of bytes and requests. */
+struct firn_rewrite_left firn_rewrite_plan_left(const struct firn_rewrite_plan *plan);
 /* What files of one group have in common, replacing `out`. */
 FIRN_CHECKED firn_status firn_rewrite_group_key(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                                 const struct firn_data_file *file, struct firn_buffer *out);
@@ -235,7 +244,7 @@ struct firn_rewrite_done {
     const struct firn_map *lost; /* keys of the groups that are to be planned again; NULL: everything is */
     const int64_t *snapshot_ids; /* the run's own commits */
     uint32_t commit_count;
-    int64_t rewritten_files;
+    int64_t rewritten_files, rewritten_bytes;
 };
 /* Plans what `old` planned once more, with the same arguments, on the branch's head as it is now. `table` is refreshed.
  */

@@ -106,10 +106,19 @@ static firn_status make_result(struct firn_op *op, struct firn_rewrite_run *run,
     return status;
 }
 
+static bool may_begin(struct firn_op *op, void *context, uint32_t index)
+{
+    struct firn_rewrite_run *run = context;
+    bool may = firn_rewrite_meter_allows(op, &run->meter, run->plan->groups[index]->bytes);
+    run->outcomes[index].is_left = !may;
+    return may;
+}
+
 static firn_status execute(struct firn_op *op, void *context, uint32_t index)
 {
     struct firn_rewrite_run *run = context;
     firn_status status = make_result(op, run, index);
+    atomic_fetch_add(&run->meter.bytes_done, run->plan->groups[index]->bytes);
     run->outcomes[index].write_failed = status != FIRN_OK;
     return firn_context(op, status, "file group %u of %u files", index, run->groups[index].input_count);
 }
@@ -207,6 +216,7 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .partial_progress = plan->options.partial_progress,
         .commits_max = plan->options.commits_max,
         .progress = progress,
+        .may_begin = firn_rewrite_has_limits(&plan->limits) ? may_begin : NULL,
         .execute = execute,
         .commit = firn_rewrite_run_commit,
         .discard = firn_rewrite_run_discard,
@@ -223,6 +233,7 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .memory_bytes_max = (memory_bytes_max - memory_bytes_max / ROW_MAP_SHARE) / width,
         .row_map_bytes_max = row_map_bytes(plan, memory_bytes_max),
     };
+    run->meter.width = width;
     lay_out_groups(op, run);
     FIRN_TRY(announce_outputs(op, run));
     firn_status status = firn_group_work_run(op, pool, &work, &outcome);
@@ -280,6 +291,7 @@ static firn_status plan_anew(struct firn_op *op, struct firn_pool *pool, struct 
         .snapshot_ids = run->snapshot_ids.items,
         .commit_count = (uint32_t)run->snapshot_ids.count,
         .rewritten_files = run->report->rewritten_data_files_count,
+        .rewritten_bytes = run->report->rewritten_bytes_count,
     };
     const struct firn_rewrite_plan *renewed;
     FIRN_TRY(firn_op_check(op));
@@ -305,6 +317,23 @@ static void count_kept(struct firn_rewrite_run *run)
     run->report->kept_for_data_files_count += kept.data_file_count;
 }
 
+/* What limits left of this round. */
+static void count_left(struct firn_rewrite_run *run)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    struct firn_rewrite_left left = firn_rewrite_plan_left(plan), *sum = &run->report->left;
+    for (uint32_t i = 0; i < plan->group_count; i++) {
+        if (!run->outcomes[i].is_left)
+            continue;
+        left.groups++;
+        left.files += plan->groups[i]->file_count;
+        left.bytes += plan->groups[i]->bytes;
+    }
+    sum->groups += left.groups;
+    sum->files += left.files;
+    sum->bytes += left.bytes;
+}
+
 static firn_status apply_rounds(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
                                 struct firn_progress *progress)
 {
@@ -312,6 +341,8 @@ static firn_status apply_rounds(struct firn_op *op, struct firn_pool *pool, stru
     while (run->plan->group_count > 0) {
         FIRN_TRY(apply_groups(op, pool, run, progress));
         count_kept(run);
+        if (!run->has_lost || in_batches)
+            count_left(run); /* else everything is planned anew */
         if (!run->has_lost)
             break;
         firn_status status = plan_anew(op, pool, run, progress);
@@ -395,6 +426,7 @@ static firn_status apply_plan(struct firn_op *op, struct firn_pool *pool, struct
         return run->plan->options.remove_dangling_deletes ? remove_dangling(op, pool, run, FIRN_OK) : FIRN_OK;
     FIRN_TRY(firn_retry_policy_of(op, run->table->metadata, &policy));
     run->rounds_left = FIRN_MIN(policy.retries, ROUNDS_MAX);
+    firn_rewrite_meter_start(op, &run->plan->limits, run->table->store, &run->meter);
     run->covered_id = run->plan->snapshot->id;
     add_progress(run->plan, progress);
     firn_status status = apply_rounds(op, pool, run, progress);
@@ -413,6 +445,7 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
     struct firn_clearing cleared;
     *out = (struct firn_rewrite_data_files_report){
         .left_alone_files_count = plan->left_alone_count,
+        .left = plan->group_count == 0 ? firn_rewrite_plan_left(plan) : (struct firn_rewrite_left){ 0 },
         .snapshot_id = FIRN_NO_SNAPSHOT,
     };
     bool changes = plan->group_count > 0 || plan->options.remove_dangling_deletes;

@@ -202,14 +202,24 @@ static struct firn_group_weight group_weight(const struct firn_planned_group *gr
     return (struct firn_group_weight){ group->bytes, group->file_count };
 }
 
+/* No group is larger than what may be rewritten at all. */
+static struct firn_group_limits limits_of(const struct firn_rewrite_plan *plan)
+{
+    struct firn_group_limits limits = plan->options.limits;
+    if (plan->limits.bytes_max > 0)
+        limits.bytes_max = FIRN_MIN(limits.bytes_max, plan->limits.bytes_max);
+    return limits;
+}
+
 /* Next fit: one open group; what does not fit closes it. */
 static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, const struct file_list *candidates,
                            struct group_list *groups)
 {
     struct firn_planned_group group = { .files = candidates->items };
+    struct firn_group_limits limits = limits_of(plan);
     for (size_t i = 0; i < candidates->count; i++) {
         int64_t bytes = FIRN_MAX(data_file(plan, candidates->items[i])->file_bytes, 0);
-        if (!firn_group_has_room(&plan->options.limits, group_weight(&group), bytes)) {
+        if (!firn_group_has_room(&limits, group_weight(&group), bytes)) {
             FIRN_PUSH(op->arena, groups, group);
             group = (struct firn_planned_group){ .files = candidates->items + i };
         }
@@ -330,11 +340,16 @@ static firn_status apply_cap(struct firn_op *op, struct firn_rewrite_plan *plan,
     return FIRN_OK;
 }
 
+/* rewrite-job-order; with limits that do not say otherwise, by gain. */
 static int compare_groups(const void *a, const void *b, void *context)
 {
+    const struct firn_rewrite_plan *plan = context;
     const struct firn_planned_group *left = *(const struct firn_planned_group *const *)a;
     const struct firn_planned_group *right = *(const struct firn_planned_group *const *)b;
-    int order = firn_job_order_compare(*(const int64_t *)context, group_weight(left), group_weight(right));
+    enum firn_job_order wanted = (enum firn_job_order)plan->options.job_order;
+    if (wanted == FIRN_ORDER_NONE && firn_rewrite_has_limits(&plan->limits))
+        return firn_rewrite_gain_compare(plan, left, right);
+    int order = firn_job_order_compare(wanted, group_weight(left), group_weight(right));
     return order ? order : left < right ? -1 : left > right; /* one array: plan order */
 }
 
@@ -344,7 +359,7 @@ static void list_chosen(struct firn_op *op, struct firn_rewrite_plan *plan)
     for (uint32_t i = 0; i < plan->packed_count; i++)
         if (plan->packed[i].verdict == FIRN_GROUP_CHOSEN)
             plan->groups[plan->group_count++] = &plan->packed[i];
-    qsort_r(plan->groups, plan->group_count, sizeof *plan->groups, compare_groups, &plan->options.job_order);
+    qsort_r(plan->groups, plan->group_count, sizeof *plan->groups, compare_groups, plan);
 }
 
 /* Looks at the delete files: which of them firn does not read, and how many data files each applies to. */
@@ -377,7 +392,7 @@ firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewri
     FIRN_TRY(apply_cap(op, plan, &groups));
     plan->packed = groups.items;
     plan->packed_count = (uint32_t)groups.count;
-    firn_rewrite_plan_fit_budget(op, plan);
+    firn_rewrite_plan_fit(op, plan);
     list_chosen(op, plan);
     return FIRN_OK;
 }

@@ -63,10 +63,13 @@ static struct firn_text group_reason(struct firn_arena *arena, const struct firn
             "left until its group has grown: the %u such files, %" PRId64 " bytes together, would come out as %" PRId64
             ", and more than %" PRId64 " bytes for each file less do not pay",
             group->file_count, group->bytes, group->output_count, plan->worth->bytes_per_file_saved_max);
-    case FIRN_GROUP_OVER_BUDGET:
+    case FIRN_GROUP_OVER_BYTES:
         return firn_text_format(
             arena, "left for a later run: its group of %" PRId64 " bytes is beyond the budget of %" PRId64 " bytes",
-            group->bytes, plan->worth->bytes_max);
+            group->bytes, plan->limits.bytes_max);
+    case FIRN_GROUP_OVER_REQUESTS:
+        return firn_text_format(arena, "left for a later run: its group is beyond the budget of %" PRId64 " requests",
+                                plan->limits.requests_max);
     case FIRN_GROUP_OVER_CAP:
         return firn_text_format(arena, "left for a later run: max-files-to-rewrite is %" PRId64, options->files_max);
     }
@@ -223,6 +226,16 @@ static void set_where(json_t *json, const struct firn_rewrite_plan *plan)
                   plan->listed_file_count < 0 ? json_null() : json_integer(plan->listed_file_count - plan->file_count));
 }
 
+static json_t *left_json(const struct firn_rewrite_plan *plan)
+{
+    struct firn_rewrite_left left = firn_rewrite_plan_left(plan);
+    json_t *json = json_object();
+    firn_json_set_i64(json, "groups", left.groups);
+    firn_json_set_i64(json, "files", left.files);
+    firn_json_set_i64(json, "bytes", left.bytes);
+    return json;
+}
+
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan)
 {
     json_t *groups = json_array();
@@ -234,6 +247,7 @@ json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_pla
     set_where(json, plan);
     firn_json_set(json, "groups", groups);
     firn_json_set(json, "skipped", skipped_json(op->arena, plan));
+    firn_json_set(json, "left", left_json(plan));
     return firn_json_own(op->arena, json);
 }
 

@@ -137,6 +137,7 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
         .branch = args->branch.len > 0 ? firn_text_copy(op->arena, args->branch) : FIRN_TEXT("main"),
         .where = firn_text_copy(op->arena, firn_text_trim(args->where)),
         .worth = args->worth,
+        .limits = args->limits,
         .verify_full = args->verify_full,
         .memory_bytes_max = args->memory_bytes_max,
         .thread_count = firn_pool_thread_count(pool),
@@ -162,6 +163,7 @@ firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, 
         .where = old->where,
         .options = old->options,
         .worth = old->worth,
+        .limits = old->limits,
         .verify_full = old->verify_full,
         .memory_bytes_max = old->memory_bytes_max,
         .thread_count = old->thread_count,
@@ -169,6 +171,8 @@ firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, 
         .shape = old->shape,
     };
     plan->options.files_max -= done->rewritten_files;
+    if (old->limits.bytes_max > 0)
+        plan->limits.bytes_max = FIRN_MAX(old->limits.bytes_max - done->rewritten_bytes, 1);
     plan->options.commits_max = FIRN_MAX(old->options.commits_max - done->commit_count, 1);
     *out = plan;
     return make_plan(op, pool, table, done, plan);

@@ -16,9 +16,25 @@ enum firn_group_state {
 struct firn_group_outcome {
     enum firn_group_state state; /* changed and read by commits alone while groups run */
     bool is_reused;              /* the files are those of an earlier run, whose journal has a say about them */
+    bool is_left;                /* limits kept it from beginning */
     bool write_failed;           /* this and what follows is the executing thread's until the group is committed */
     struct firn_rewrite_result result;
 };
+
+/* What a run has taken of its limits. Functions may be called from several threads. */
+struct firn_rewrite_meter {
+    const struct firn_rewrite_limits *limits;
+    struct firn_store *store;
+    int64_t requests_before; /* counted by the store when the run began */
+    int64_t started_ms;      /* monotonic */
+    uint32_t width;          /* groups at a time */
+    atomic_bool has_begun;
+    atomic_int_fast64_t bytes_done; /* of inputs of finished groups */
+};
+void firn_rewrite_meter_start(struct firn_op *op, const struct firn_rewrite_limits *limits, struct firn_store *store,
+                              struct firn_rewrite_meter *out);
+/* Whether a group of so many bytes may begin. */
+bool firn_rewrite_meter_allows(struct firn_op *op, struct firn_rewrite_meter *meter, int64_t bytes);
 
 struct firn_rewrite_run {
     const struct firn_rewrite_plan *plan; /* of this round */
@@ -28,6 +44,7 @@ struct firn_rewrite_run {
     struct firn_table *table;
     struct firn_journal *journal; /* NULL: none */
     struct firn_rewrite_context context;
+    struct firn_rewrite_meter meter;
     struct firn_rewrite_group *groups;
     struct firn_group_outcome *outcomes; /* one a group */
 

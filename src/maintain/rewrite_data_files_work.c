@@ -69,7 +69,7 @@ static void add_deletes(struct firn_work *work, const struct firn_rewrite_plan *
 }
 
 /* Groups that an earlier run finished are looked at only. */
-struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+static struct firn_work execution_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
     struct firn_work work = { 0 };
     int64_t bytes = 0;
@@ -103,19 +103,35 @@ static int64_t count_commits(const struct firn_rewrite_plan *plan)
     return plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
 }
 
-static struct firn_manifest_touch touched_by(const struct firn_rewrite_plan *plan, uint32_t first, uint32_t end)
+static struct firn_manifest_touch touched_by(const struct firn_rewrite_plan *plan,
+                                             const struct firn_planned_group *const *groups, uint32_t group_count)
 {
     struct firn_arena scratch;
     uint32_t count = 0;
     firn_arena_init(&scratch);
     const struct firn_manifest_entry **entries =
         FIRN_NEW_ARRAY(&scratch, const struct firn_manifest_entry *, plan->file_count);
-    for (uint32_t i = first; i < end; i++)
-        for (uint32_t k = 0; k < plan->groups[i]->file_count; k++)
-            entries[count++] = plan->files[plan->groups[i]->files[k]].scan->entry;
+    for (uint32_t i = 0; i < group_count; i++)
+        for (uint32_t k = 0; k < groups[i]->file_count; k++)
+            entries[count++] = plan->files[groups[i]->files[k]].scan->entry;
     struct firn_manifest_touch touched = firn_manifests_touched(&plan->whole.manifests, false, entries, count);
     firn_arena_done(&scratch);
     return touched;
+}
+
+struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    struct firn_work work = execution_work(plan, group);
+    firn_work_add_replaced_manifests(&work, touched_by(plan, &group, 1));
+    return work;
+}
+
+struct firn_work firn_rewrite_run_work(void)
+{
+    struct firn_work work = { 0 };
+    firn_work_add_commit(&work, (struct firn_manifest_touch){ 0 });
+    firn_work_add_run(&work, 1);
+    return work;
 }
 
 /* Batches are taken to be those of the plan's order. */
@@ -126,10 +142,10 @@ struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan)
     if (plan->group_count == 0)
         return work;
     for (uint32_t i = 0; i < plan->group_count; i++)
-        work = firn_work_sum(work, firn_rewrite_group_work(plan, plan->groups[i]));
+        work = firn_work_sum(work, execution_work(plan, plan->groups[i]));
     uint32_t batch = (uint32_t)((plan->group_count + commits - 1) / commits);
     for (uint32_t i = 0; i < plan->group_count; i += batch)
-        firn_work_add_commit(&work, touched_by(plan, i, FIRN_MIN(i + batch, plan->group_count)));
+        firn_work_add_commit(&work, touched_by(plan, plan->groups + i, FIRN_MIN(batch, plan->group_count - i)));
     firn_work_add_run(&work, commits);
     return work;
 }

@@ -1,10 +1,8 @@
 /* Which groups of rewrite_data_files are worth it now, for whoever runs it again and again: what changed since the last
- * time, what has grown cold, what pays, and what a budget has room for. */
+ * time, what has grown cold, and what pays. */
 #include "maintain/rewrite_data_files.h"
 
 #include "base/math.h"
-
-#include <stdlib.h>
 
 static int64_t newest_of(const struct firn_delete_list *list, int64_t number)
 {
@@ -68,35 +66,4 @@ bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct 
         return true;
     int64_t saved = files_saved(group);
     return saved > 0 && group->bytes / saved <= plan->worth->bytes_per_file_saved_max;
-}
-
-/* Fewest bytes for each file saved first. */
-static int compare_gain(const void *a, const void *b)
-{
-    const struct firn_planned_group *left = *(struct firn_planned_group *const *)a;
-    const struct firn_planned_group *right = *(struct firn_planned_group *const *)b;
-    double left_cost = (double)left->bytes / (double)(files_saved(left) + 1);
-    double right_cost = (double)right->bytes / (double)(files_saved(right) + 1);
-    return left_cost < right_cost ? -1 : left_cost > right_cost;
-}
-
-void firn_rewrite_plan_fit_budget(struct firn_op *op, struct firn_rewrite_plan *plan)
-{
-    int64_t left = plan->worth ? plan->worth->bytes_max : INT64_MAX;
-    struct firn_planned_group **chosen = FIRN_NEW_ARRAY(op->arena, struct firn_planned_group *, plan->packed_count);
-    size_t count = 0;
-    if (left == INT64_MAX)
-        return;
-    for (uint32_t i = 0; i < plan->packed_count; i++)
-        if (plan->packed[i].verdict == FIRN_GROUP_CHOSEN)
-            chosen[count++] = &plan->packed[i];
-    qsort(chosen, count, sizeof *chosen, compare_gain);
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i]->bytes <= left) {
-            left -= chosen[i]->bytes;
-            continue;
-        }
-        chosen[i]->verdict = FIRN_GROUP_OVER_BUDGET;
-        plan->is_capped = true;
-    }
 }

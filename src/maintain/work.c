@@ -50,14 +50,20 @@ void firn_work_add_change(struct firn_work *work)
     firn_work_add_events(work, EVENTS_OF_RUN + 1); /* what is to be deleted */
 }
 
-/* A commit reads the metadata and the manifest list, and writes the list, the metadata, and a manifest with what is
- * new. A replaced manifest is read twice, to find the entries and to copy the others, and written. */
+/* A replaced manifest is read twice, to find the entries and to copy the others, and written. */
+void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manifest_touch touched)
+{
+    firn_work_add_reads(work, 2 * touched.manifests, 1, 2 * touched.bytes);
+    firn_work_add_writes(work, touched.manifests, touched.bytes);
+}
+
+/* A commit reads the metadata and the manifest list; it writes the list, the metadata, and what is new as a manifest.
+ */
 void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched)
 {
     firn_work_add_reads(work, 2, 1, 0);
     firn_work_add_writes(work, 3, 0);
-    firn_work_add_reads(work, 2 * touched.manifests, 1, 2 * touched.bytes);
-    firn_work_add_writes(work, touched.manifests, touched.bytes);
+    firn_work_add_replaced_manifests(work, touched);
     firn_work_add_events(work, EVENTS_OF_COMMIT);
 }
 

@@ -26,6 +26,8 @@ struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_lis
                                                   const struct firn_manifest_entry *const *entries, uint32_t count);
 /* What one of several commits replaces of them. */
 struct firn_manifest_touch firn_manifest_touch_share(struct firn_manifest_touch touched, int64_t commits);
+/* Manifests that a commit replaces. */
+void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manifest_touch touched);
 /* A snapshot that replaces these manifests, and a run of so many: with the events that it tells its journal, which it
  * clears away after, but without what its catalog asks for beside the metadata. */
 void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched);
