@@ -243,6 +243,10 @@ json_t *cli_work_json(const struct cli_work *work);
 /* A plan's JSON, with the prediction as its member "estimate". */
 FIRN_CHECKED firn_status cli_print_plan_json(struct firn_op *op, struct cli *cli, json_t *json,
                                              const struct cli_work *work);
+/* firn_work_json for people: "requests: 12 get, 3 put; 1.2 MiB read, ...; 0.3 s; 0.00042 USD". In `arena`. */
+struct firn_text cli_work_text(struct firn_arena *arena, const json_t *work);
+void cli_print_work_pair(struct firn_op *op, struct cli *cli, const char *indent, const json_t *predicted,
+                         const json_t *actual);
 /* For people: a line, or two; none where there is nothing to do. */
 void cli_print_estimate(struct firn_op *op, struct cli *cli, const struct cli_work *work);
 void cli_print_work(struct firn_op *op, struct cli *cli, const struct cli_work *work);

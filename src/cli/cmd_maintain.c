@@ -44,6 +44,7 @@ struct maintaining {
     struct cli *cli;
     const struct maintain_args *args;
     const struct firn_policies *policies;
+    struct firn_prices prices;
     const struct firn_property *settings; /* of the command line */
     size_t setting_count;
     uint32_t steps;
@@ -123,11 +124,33 @@ static struct firn_text step_remark(struct firn_op *op, const json_t *step)
     return firn_text_is(status, "not due") || work.len == 0 ? cli_member_text(step, "why") : work;
 }
 
-static void print_measures(struct firn_op *op, struct cli *cli, const json_t *before, const json_t *after)
+enum unit { COUNT, BYTES, MICROSECONDS, MONEY };
+
+static struct firn_text measure_text(struct firn_arena *arena, const json_t *value, enum unit unit,
+                                     const struct firn_prices *prices)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value))
+        return FIRN_TEXT("-");
+    switch (unit) {
+    case COUNT:
+        return cli_count_text(arena, json_integer_value(value));
+    case BYTES:
+        return cli_bytes_text(arena, (uint64_t)json_integer_value(value));
+    case MICROSECONDS:
+        return firn_text_format(arena, "%.1f ms", number / 1000);
+    case MONEY:
+        return firn_money_text(arena, prices, number);
+    }
+    return FIRN_TEXT("");
+}
+
+static void print_measures(struct firn_op *op, struct cli *cli, const struct firn_prices *prices, const json_t *before,
+                           const json_t *after)
 {
     static const struct {
         const char *key, *title;
-        enum { COUNT, BYTES, MICROSECONDS } unit;
+        enum unit unit;
     } rows[] = {
         { "data_files", "data files", COUNT },
         { "data_bytes", "data", BYTES },
@@ -137,6 +160,9 @@ static void print_measures(struct firn_op *op, struct cli *cli, const json_t *be
         { "snapshots", "snapshots", COUNT },
         { "metadata_bytes", "metadata.json", BYTES },
         { "planning_us", "planning a scan", MICROSECONDS },
+        { "scan_requests", "requests of a full scan", COUNT },
+        { "scan_money", "a full scan", MONEY },
+        { "storage_money_month", "storage for a month", MONEY },
         { "sample_files", "files of the sample", COUNT },
         { "sample_bytes", "bytes of the sample", BYTES },
         { "sample_planning_us", "planning the sample", MICROSECONDS },
@@ -147,18 +173,12 @@ static void print_measures(struct firn_op *op, struct cli *cli, const json_t *be
     const json_t *sides[2] = { before, after };
     size_t count = 0;
     for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (!json_is_integer(json_object_get(before, rows[i].key)))
+        if (!json_is_number(json_object_get(before, rows[i].key)))
             continue;
         cells[count * 3] = firn_text_of(rows[i].title);
-        for (size_t side = 0; side < 2; side++) {
-            const json_t *value = json_object_get(sides[side], rows[i].key);
-            int64_t number = json_integer_value(value);
-            cells[count * 3 + 1 + side] = !json_is_integer(value) ? FIRN_TEXT("-")
-                                          : rows[i].unit == COUNT ? cli_count_text(op->arena, number)
-                                          : rows[i].unit == BYTES
-                                              ? cli_bytes_text(op->arena, (uint64_t)number)
-                                              : firn_text_format(op->arena, "%.1f ms", (double)number / 1000);
-        }
+        for (size_t side = 0; side < 2; side++)
+            cells[count * 3 + 1 + side] =
+                measure_text(op->arena, json_object_get(sides[side], rows[i].key), rows[i].unit, prices);
         count++;
     }
     if (count > 0) {
@@ -167,7 +187,22 @@ static void print_measures(struct firn_op *op, struct cli *cli, const json_t *be
     }
 }
 
-static void print_report(struct firn_op *op, struct cli *cli, const json_t *report)
+/* What the steps that had work took. */
+static void print_works(struct firn_op *op, struct cli *cli, const json_t *steps)
+{
+    const json_t *step;
+    size_t index;
+    json_array_foreach(steps, index, step)
+    {
+        const json_t *actual = json_object_get(step, "actual");
+        if (!actual)
+            continue;
+        fprintf(cli->out, "\n%.*s\n", CLI_FMT(cli, cli_member_text(step, "step")));
+        cli_print_work_pair(op, cli, "  ", json_object_get(step, "predicted"), actual);
+    }
+}
+
+static void print_report(struct firn_op *op, struct cli *cli, const struct firn_prices *prices, const json_t *report)
 {
     static const struct cli_column columns[] = { { "step", false }, { "status", false }, { "", false } };
     const json_t *steps = json_object_get(report, "steps"), *step;
@@ -184,7 +219,8 @@ static void print_report(struct firn_op *op, struct cli *cli, const json_t *repo
         cells[index * 3 + 2] = step_remark(op, step);
     }
     cli_print_table(cli, columns, 3, cells, json_array_size(steps));
-    print_measures(op, cli, json_object_get(report, "before"), json_object_get(report, "after"));
+    print_works(op, cli, steps);
+    print_measures(op, cli, prices, json_object_get(report, "before"), json_object_get(report, "after"));
 }
 
 static void print_plan(struct firn_op *op, struct cli *cli, const json_t *plan)
@@ -205,6 +241,9 @@ static void print_plan(struct firn_op *op, struct cli *cli, const json_t *plan)
             fprintf(cli->out, "  next at %.*s\n", FIRN_FMT(time_text(op->arena, next)));
         if (is_due)
             fprintf(cli->out, "  %.*s\n", CLI_FMT(cli, cli_member_text(step, "work")));
+        if (json_is_object(json_object_get(step, "predicted")))
+            fprintf(cli->out, "  predicted: %.*s\n",
+                    CLI_FMT(cli, cli_work_text(op->arena, json_object_get(step, "predicted"))));
         if (json_array_size(json_object_get(work, "groups")) > 0 && json_object_get(work, "granularity") == NULL)
             cli_print_groups(op, cli, json_object_get(work, "groups"), &cli_rewrite_groups);
     }
@@ -260,6 +299,7 @@ static firn_status maintain_table(struct firn_op *op, struct maintaining *all, s
         return policy_json(op, policy, table.name, out);
     const struct firn_maintain_args how = {
         .policy = policy,
+        .prices = &all->prices,
         .steps = all->steps,
         .force = args->force,
         .holder = all->holder,
@@ -301,7 +341,7 @@ static void print_outcome(struct firn_op *op, const struct maintaining *all, con
     if (all->args->dry_run && has_steps)
         print_plan(op, all->cli, report);
     else
-        print_report(op, all->cli, report);
+        print_report(op, all->cli, &all->prices, report);
 }
 
 /* Each table in an arena of its own. Fails only when told to stop: other failures are the table's. */
@@ -428,6 +468,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     FIRN_TRY(cli_read_settings(op, args->policy, &settings));
     if (settings.path.len > 0)
         FIRN_TRY(firn_policies_parse(op, settings.yaml, settings.path, policies));
+    FIRN_TRY(cli_prices(op, cli, &settings, &all.prices));
     all.reports = json_array();
     firn_status status = carry_out(op, &all);
     json_decref(all.reports);
@@ -448,7 +489,10 @@ const struct cli_command cmd_maintain = {
         "folder, renews it while it runs, and is taken over when its process has ended or was not heard of for "
         "lease.time. A second run says who holds the table, and its exit status is 8. A step that fails keeps no "
         "other from running, unless going on could lose what is needed to mend it; the exit status is 7 then. What "
-        "was killed is due again, and the next run takes what it had finished.",
+        "was killed is due again, and the next run takes what it had finished.\n\nThe report has what each step was "
+        "predicted to take and took, in requests, bytes, seconds and money, and what a scan of everything and a month "
+        "of storage cost before and after. --max-bytes, --max-requests and --max-time end compaction at a commit, best "
+        "gain first; what they leave is no failure.",
     .examples = "  firn maintain db.txn --dry-run\n"
                 "  firn maintain --all --policy firn.yaml\n"
                 "  firn maintain db.txn --steps compact,expire --force\n"

@@ -19,6 +19,8 @@ const struct cli_option cli_global_options[] = {
     { "threads", CLI_NUMBER, GLOBAL(threads), "N", "0", NULL, 0, 256, false, "Threads; 0: one per processor" },
     { "relocate", CLI_PAIRS, GLOBAL(relocate), "FROM=TO", NULL, NULL, 0, 0, false,
       "Where recorded locations that begin with FROM really lie (repeatable)" },
+    { "price", CLI_PAIRS, GLOBAL(price), "KEY=VALUE", NULL, NULL, 0, 0, false,
+      "A price that goes before those of firn.yaml, as get=0.0004 (repeatable)" },
     { "log-level", CLI_CHOICE, GLOBAL(log_level), "LEVEL", "warn", "error|warn|info|debug", 0, 0, false,
       "What is logged on standard error" },
     { "quiet", CLI_FLAG, GLOBAL(quiet), NULL, NULL, NULL, 0, 0, false, "No progress" },

@@ -38,38 +38,48 @@ json_t *cli_work_json(const struct cli_work *work)
     return json;
 }
 
-/* "12 GET, 3 PUT; reads 1.2 MiB, writes 400.0 KiB; 0.3 s; 0.0001 USD". */
-static struct firn_text work_text(struct firn_arena *arena, const struct firn_prices *prices,
-                                  const struct firn_work *work, double seconds)
+struct firn_text cli_work_text(struct firn_arena *arena, const json_t *work)
 {
-    static const char *const names[FIRN_REQUEST_COUNT] = { "GET", "PUT", "LIST", "DELETE" };
+    struct firn_prices prices = { .currency = cli_member_text(work, "currency") };
+    double seconds = json_number_value(json_object_get(work, "seconds"));
+    double money = json_number_value(json_object_get(work, "money"));
     struct firn_text text = FIRN_TEXT("");
-    for (int kind = 0; kind < FIRN_REQUEST_COUNT; kind++)
-        if (work->requests[kind] > 0)
+    for (int kind = 0; kind < FIRN_REQUEST_COUNT; kind++) {
+        const char *name = firn_request_name((enum firn_request)kind);
+        int64_t count = cli_member_i64(work, name);
+        if (count > 0)
             text = firn_text_format(arena, "%.*s%s%.*s %s", FIRN_FMT(text), text.len ? ", " : "",
-                                    FIRN_FMT(cli_count_text(arena, work->requests[kind])), names[kind]);
-    if (text.len == 0)
-        text = FIRN_TEXT("no requests");
-    return firn_text_format(arena, "%.*s; %.*s read, %.*s written; %.*s; %.*s", FIRN_FMT(text),
-                            FIRN_FMT(cli_bytes_text(arena, (uint64_t)work->bytes_read)),
-                            FIRN_FMT(cli_bytes_text(arena, (uint64_t)work->bytes_written)),
+                                    FIRN_FMT(cli_count_text(arena, count)), name);
+    }
+    return firn_text_format(arena, "requests: %.*s; %.*s read, %.*s written; %.*s; %.*s",
+                            FIRN_FMT(text.len ? text : FIRN_TEXT("none")),
+                            FIRN_FMT(cli_bytes_text(arena, (uint64_t)cli_member_i64(work, "bytes_read"))),
+                            FIRN_FMT(cli_bytes_text(arena, (uint64_t)cli_member_i64(work, "bytes_written"))),
                             FIRN_FMT(cli_duration_text(arena, (int64_t)(seconds * 1000))),
-                            FIRN_FMT(firn_money_text(arena, prices, firn_work_money(prices, work, seconds))));
+                            FIRN_FMT(firn_money_text(arena, &prices, money)));
 }
 
 void cli_print_estimate(struct firn_op *op, struct cli *cli, const struct cli_work *work)
 {
     if (firn_work_requests(&work->predicted) == 0)
         return;
-    struct firn_text text = work_text(op->arena, &work->prices, &work->predicted, work->predicted_seconds);
-    fprintf(cli->out, "would take about %.*s\n", FIRN_FMT(text));
+    json_t *json = cli_estimate_json(work);
+    fprintf(cli->out, "predicted: %.*s\n", CLI_FMT(cli, cli_work_text(op->arena, json)));
+    json_decref(json);
 }
 
 void cli_print_work(struct firn_op *op, struct cli *cli, const struct cli_work *work)
 {
     if (firn_work_requests(&work->predicted) + work->actual.requests[FIRN_REQUEST_PUT] == 0)
         return;
-    struct firn_text predicted = work_text(op->arena, &work->prices, &work->predicted, work->predicted_seconds);
-    struct firn_text actual = work_text(op->arena, &work->prices, &work->actual, work->actual_seconds);
-    fprintf(cli->out, "predicted: %.*s\nactual:    %.*s\n", FIRN_FMT(predicted), FIRN_FMT(actual));
+    json_t *json = cli_work_json(work);
+    cli_print_work_pair(op, cli, "", json_object_get(json, "predicted"), json_object_get(json, "actual"));
+    json_decref(json);
+}
+
+void cli_print_work_pair(struct firn_op *op, struct cli *cli, const char *indent, const json_t *predicted,
+                         const json_t *actual)
+{
+    fprintf(cli->out, "%spredicted: %.*s\n", indent, CLI_FMT(cli, cli_work_text(op->arena, predicted)));
+    fprintf(cli->out, "%sactual:    %.*s\n", indent, CLI_FMT(cli, cli_work_text(op->arena, actual)));
 }

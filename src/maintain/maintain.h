@@ -65,6 +65,7 @@ struct firn_step_kind {
     bool deletes; /* files that nothing refers to, or soon nothing */
     firn_status (*plan)(struct firn_op *op, struct firn_step_turn *turn);
     json_t *(*json)(struct firn_op *op, const struct firn_step_turn *turn); /* of the plan; in op->arena */
+    struct firn_work (*work)(const struct firn_step_turn *turn);            /* that doing it is predicted to take */
     firn_status (*apply)(struct firn_op *op, struct firn_step_turn *turn);
 };
 extern const struct firn_step_kind firn_step_kinds[FIRN_STEP_COUNT];
@@ -74,12 +75,13 @@ struct firn_progress *firn_step_begins(struct firn_op *op, const struct firn_ste
 /* maintain_compact.c */
 FIRN_CHECKED firn_status firn_compact_plan(struct firn_op *op, struct firn_step_turn *turn);
 json_t *firn_compact_json(struct firn_op *op, const struct firn_step_turn *turn);
+struct firn_work firn_compact_work(const struct firn_step_turn *turn);
 FIRN_CHECKED firn_status firn_compact_apply(struct firn_op *op, struct firn_step_turn *turn);
 
 /* Measures -------------------------------------------------------------------------------------------------------- */
 
 /* See firn_maintain_run. A new reference; null where it cannot be measured, which is logged. */
 json_t *firn_maintain_measure(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
-                              const struct firn_policy *policy);
+                              const struct firn_policy *policy, const struct firn_prices *prices);
 
 #endif

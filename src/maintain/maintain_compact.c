@@ -188,6 +188,12 @@ json_t *firn_compact_json(struct firn_op *op, const struct firn_step_turn *turn)
     return firn_rewrite_plan_json(op, compaction->plan);
 }
 
+struct firn_work firn_compact_work(const struct firn_step_turn *turn)
+{
+    const struct compaction *compaction = turn->plan;
+    return firn_rewrite_plan_work(compaction->plan);
+}
+
 static json_t *result_of(struct firn_op *op, const struct firn_rewrite_data_files_report *report)
 {
     json_t *json = firn_json_own(op->arena, json_object());

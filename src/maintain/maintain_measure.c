@@ -4,6 +4,7 @@
 #include "firn/demo.h"
 #include "format/json/json.h"
 #include "maintain/survey.h"
+#include "maintain/work.h"
 
 static void set_known(json_t *json, const char *key, int64_t value)
 {
@@ -11,6 +12,22 @@ static void set_known(json_t *json, const char *key, int64_t value)
         firn_json_set(json, key, json_null());
     else
         firn_json_set_i64(json, key, value);
+}
+
+/* What a scan of everything asks for, and storage for a month. */
+static void set_money(json_t *json, const struct firn_survey *survey, const struct firn_prices *prices)
+{
+    const struct firn_survey_content *total = &survey->total;
+    int64_t files = total->data.files + total->delete_reads, bytes = total->data.bytes;
+    struct firn_work scan = { 0 };
+    firn_survey_add(&bytes, total->position_deletes.bytes);
+    firn_survey_add(&bytes, total->equality_deletes.bytes);
+    firn_survey_add(&bytes, total->vectors.bytes);
+    scan.requests[FIRN_REQUEST_GET] = files * FIRN_SCAN_REQUESTS_OF_FILE + firn_survey_manifests_total(survey).count;
+    scan.bytes_read = bytes;
+    firn_json_set_i64(json, "scan_requests", firn_work_requests(&scan));
+    firn_json_set(json, "scan_money", json_real(firn_work_money(prices, &scan, 0)));
+    firn_json_set(json, "storage_money_month", json_real(firn_storage_money(prices, bytes)));
 }
 
 static void set_survey(json_t *json, const struct firn_survey *survey)
@@ -45,16 +62,17 @@ static firn_status set_sample(struct firn_op *op, struct firn_pool *pool, struct
 }
 
 static firn_status measure(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
-                           const struct firn_policy *policy, json_t *json)
+                           const struct firn_policy *policy, const struct firn_prices *prices, json_t *json)
 {
     struct firn_survey survey;
     FIRN_TRY(firn_survey_take(op, pool, table, (struct firn_survey_options){ 0 }, &survey));
     set_survey(json, &survey);
+    set_money(json, &survey, prices);
     return set_sample(op, pool, table, firn_policy_text(policy, FIRN_POLICY_SAMPLE_WHERE), json);
 }
 
 json_t *firn_maintain_measure(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
-                              const struct firn_policy *policy)
+                              const struct firn_policy *policy, const struct firn_prices *prices)
 {
     struct firn_arena arena; /* a survey is large, and only its numbers stay */
     struct firn_op inner = *op;
@@ -62,7 +80,7 @@ json_t *firn_maintain_measure(struct firn_op *op, struct firn_pool *pool, const 
     json_t *json = json_object();
     firn_arena_init(&arena);
     inner.arena = &arena;
-    firn_status status = measure(&inner, pool, &copy, policy, json);
+    firn_status status = measure(&inner, pool, &copy, policy, prices, json);
     if (status != FIRN_OK) {
         firn_log(&inner, FIRN_LOG_WARN, "the table cannot be measured: %s", inner.error.text);
         json_decref(json);

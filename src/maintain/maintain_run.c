@@ -22,6 +22,7 @@ struct run {
     struct firn_pool *pool;
     struct firn_table *table;
     const struct firn_maintain_args *args;
+    struct firn_prices prices;
     struct firn_maintain_memory memory;
     struct firn_lease *lease; /* NULL: a plan */
     json_t *steps;            /* the report's or plan's */
@@ -49,6 +50,22 @@ static int64_t time_left(struct firn_op *op, const struct run *run)
     if (budget_ms == FIRN_POLICY_UNSET || budget_ms == FIRN_POLICY_NEVER)
         return 0;
     return FIRN_MAX(budget_ms - (monotonic_ms(op) - run->started_ms), 1);
+}
+
+static struct firn_prices prices_of(const struct firn_maintain_args *args)
+{
+    return args->prices ? *args->prices : firn_prices_default();
+}
+
+static json_t *predicted_json(const struct run *run, const struct firn_work *work)
+{
+    return firn_work_json(&run->prices, work, firn_work_seconds(&run->prices, work, firn_pool_thread_count(run->pool)));
+}
+
+static json_t *actual_json(struct firn_op *op, const struct run *run, struct firn_work before, int64_t started_ms)
+{
+    struct firn_work work = firn_work_since(firn_store_work(run->table->store), before);
+    return firn_work_json(&run->prices, &work, (double)(monotonic_ms(op) - started_ms) / 1000);
 }
 
 /* A step's turn in an arena of its own: what it reads of a table may be large. */
@@ -114,6 +131,10 @@ static firn_status preview(struct firn_op *op, struct run *run, enum firn_mainta
         firn_json_set_text(json, "work", stage.turn.work);
         if (stage.turn.plan)
             json_object_set(json, "plan", kind->json(&stage.op, &stage.turn));
+        if (stage.turn.has_work) {
+            struct firn_work work = kind->work(&stage.turn);
+            firn_json_set(json, "predicted", predicted_json(run, &work));
+        }
     } else {
         firn_json_set_text(json, "work",
                            firn_text_format(stage.op.arena, "cannot be planned: %s", stage.op.error.text));
@@ -130,6 +151,7 @@ static firn_status plan_step(struct firn_op *op, struct run *run, enum firn_main
     set_decision(json, &decision, run->memory.last_ms[step]);
     firn_json_set(json, "has_work", json_null());
     firn_json_set(json, "plan", json_null());
+    firn_json_set(json, "predicted", json_null());
     return decision.is_due ? preview(op, run, step, json) : FIRN_OK;
 }
 
@@ -148,7 +170,9 @@ firn_status firn_maintain_plan(struct firn_op *op, struct firn_pool *pool, struc
                                const struct firn_maintain_args *args, json_t **out)
 {
     struct firn_lease_state state;
-    struct run run = { .pool = pool, .table = table, .args = args, .started_ms = monotonic_ms(op) };
+    struct run run = {
+        .pool = pool, .table = table, .args = args, .prices = prices_of(args), .started_ms = monotonic_ms(op)
+    };
     json_t *json = firn_json_own(op->arena, json_object());
     FIRN_TRY(firn_lease_look(op, table, &state));
     firn_maintain_memory_parse(state.memory, &run.memory);
@@ -158,7 +182,8 @@ firn_status firn_maintain_plan(struct firn_op *op, struct firn_pool *pool, struc
     firn_json_set(json, "steps", run.steps);
     for (int step = 0; step < FIRN_STEP_COUNT; step++)
         FIRN_TRY(plan_step(op, &run, (enum firn_maintain_step)step));
-    firn_json_set(json, "before", firn_maintain_measure(op, pool, table, args->policy));
+    firn_json_set(json, "prices", firn_prices_json(&run.prices));
+    firn_json_set(json, "before", firn_maintain_measure(op, pool, table, args->policy, &run.prices));
     *out = json;
     return FIRN_OK;
 }
@@ -198,18 +223,33 @@ static firn_status remember(struct firn_op *op, struct run *run, struct stage *s
     return firn_lease_renew(op, run->lease, memory);
 }
 
-static firn_status take_turn(struct firn_op *op, struct run *run, struct stage *stage, json_t *json)
+/* What it took is told after a failure, too. */
+static firn_status apply_step(struct firn_op *op, struct run *run, struct stage *stage, json_t *json)
 {
     const struct firn_step_kind *kind = &firn_step_kinds[stage->turn.step];
-    FIRN_TRY(kind->plan(&stage->op, &stage->turn));
-    firn_json_set_text(json, "work", stage->turn.work);
-    run->done_count += stage->turn.has_work;
-    firn_status status = stage->turn.plan ? kind->apply(&stage->op, &stage->turn) : FIRN_OK;
+    struct firn_work before = firn_store_work(run->table->store);
+    int64_t started_ms = monotonic_ms(op);
+    if (!stage->turn.plan)
+        return FIRN_OK;
+    struct firn_work predicted = kind->work(&stage->turn);
+    firn_status status = kind->apply(&stage->op, &stage->turn);
     if (stage->turn.result)
         json_object_set(json, "result", stage->turn.result);
-    FIRN_TRY(status);
+    if (stage->turn.has_work) {
+        firn_json_set(json, "predicted", predicted_json(run, &predicted));
+        firn_json_set(json, "actual", actual_json(op, run, before, started_ms));
+    }
+    return status;
+}
+
+static firn_status take_turn(struct firn_op *op, struct run *run, struct stage *stage, json_t *json)
+{
+    FIRN_TRY(firn_step_kinds[stage->turn.step].plan(&stage->op, &stage->turn));
+    firn_json_set_text(json, "work", stage->turn.work);
+    run->done_count += stage->turn.has_work;
+    FIRN_TRY(apply_step(op, run, stage, json));
     firn_json_set_text(json, "status", stage->turn.has_work ? FIRN_TEXT("done") : FIRN_TEXT("nothing to do"));
-    status = remember(op, run, stage);
+    firn_status status = remember(op, run, stage);
     if (status != FIRN_OK)
         stage->op.error = op->error;
     return status;
@@ -290,13 +330,14 @@ static json_t *measure_after(struct firn_op *op, const struct run *run, json_t *
         return json_incref(before);
     if (run->ended != FIRN_OK || firn_table_refresh(op, run->table) != FIRN_OK)
         return json_null();
-    return firn_maintain_measure(op, run->pool, run->table, run->args->policy);
+    return firn_maintain_measure(op, run->pool, run->table, run->args->policy, &run->prices);
 }
 
 static firn_status run_steps(struct firn_op *op, struct run *run, json_t *json)
 {
-    json_t *before =
-        is_any_due(op, run) ? firn_maintain_measure(op, run->pool, run->table, run->args->policy) : json_null();
+    json_t *before = is_any_due(op, run)
+                         ? firn_maintain_measure(op, run->pool, run->table, run->args->policy, &run->prices)
+                         : json_null();
     firn_json_set(json, "before", before);
     for (int step = 0; step < FIRN_STEP_COUNT; step++)
         consider_step(op, run, (enum firn_maintain_step)step);
@@ -311,7 +352,9 @@ static firn_status run_steps(struct firn_op *op, struct run *run, json_t *json)
 firn_status firn_maintain_run(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                               const struct firn_maintain_args *args, json_t **out)
 {
-    struct run run = { .pool = pool, .table = table, .args = args, .started_ms = monotonic_ms(op) };
+    struct run run = {
+        .pool = pool, .table = table, .args = args, .prices = prices_of(args), .started_ms = monotonic_ms(op)
+    };
     const struct firn_lease_config config = {
         .holder = args->holder,
         .lease_ms = firn_policy_number(args->policy, FIRN_POLICY_LEASE_TIME),
@@ -323,10 +366,13 @@ firn_status firn_maintain_run(struct firn_op *op, struct firn_pool *pool, struct
     firn_json_set_text(json, "table", table->name);
     firn_json_set(json, "steps", run.steps);
     *out = json;
+    struct firn_work before = firn_store_work(table->store);
     FIRN_TRY(firn_lease_take(op, table, &config, &state, &run.lease));
     firn_maintain_memory_parse(state.memory, &run.memory);
     firn_status status = run_steps(op, &run, json);
     firn_json_set_text(json, "status", status == FIRN_OK ? FIRN_TEXT("done") : firn_text_of(firn_status_name(status)));
     firn_json_set_i64(json, "elapsed_ms", monotonic_ms(op) - run.started_ms);
+    firn_json_set(json, "actual", actual_json(op, &run, before, run.started_ms));
+    firn_json_set(json, "prices", firn_prices_json(&run.prices));
     return status;
 }

@@ -53,6 +53,11 @@ static json_t *position_deletes_json(struct firn_op *op, const struct firn_step_
     return firn_position_rewrite_plan_json(op, turn->plan);
 }
 
+static struct firn_work position_deletes_work(const struct firn_step_turn *turn)
+{
+    return firn_position_rewrite_plan_work(turn->plan);
+}
+
 static firn_status apply_position_deletes(struct firn_op *op, struct firn_step_turn *turn)
 {
     struct firn_rewrite_position_delete_files_report report = { 0 };
@@ -105,6 +110,11 @@ static json_t *manifests_json(struct firn_op *op, const struct firn_step_turn *t
     return firn_manifest_plan_json(op, turn->plan);
 }
 
+static struct firn_work manifests_work(const struct firn_step_turn *turn)
+{
+    return firn_manifest_plan_work(turn->plan);
+}
+
 static firn_status apply_manifests(struct firn_op *op, struct firn_step_turn *turn)
 {
     struct firn_rewrite_manifests_report report = { 0 };
@@ -147,6 +157,11 @@ static firn_status plan_expire(struct firn_op *op, struct firn_step_turn *turn)
 static json_t *expire_json(struct firn_op *op, const struct firn_step_turn *turn)
 {
     return firn_expiry_json(op, turn->plan);
+}
+
+static struct firn_work expire_work(const struct firn_step_turn *turn)
+{
+    return firn_expiry_work(turn->plan);
 }
 
 static firn_status apply_expire(struct firn_op *op, struct firn_step_turn *turn)
@@ -243,6 +258,11 @@ static firn_status plan_sweep(struct firn_op *op, struct firn_step_turn *turn)
     return FIRN_OK;
 }
 
+static struct firn_work orphans_work(const struct firn_step_turn *turn)
+{
+    return firn_orphan_plan_work(turn->plan);
+}
+
 static firn_status apply_sweep(struct firn_op *op, struct firn_step_turn *turn)
 {
     firn_status status =
@@ -279,16 +299,16 @@ static firn_status apply_orphans(struct firn_op *op, struct firn_step_turn *turn
 
 const struct firn_step_kind firn_step_kinds[FIRN_STEP_COUNT] = {
     [FIRN_STEP_COMPACT] = { "compact", FIRN_POLICY_COMPACT_EVERY, FIRN_POLICY_COMPACT_WINDOWS, false, firn_compact_plan,
-                            firn_compact_json, firn_compact_apply },
+                            firn_compact_json, firn_compact_work, firn_compact_apply },
     [FIRN_STEP_POSITION_DELETES] = { "position-deletes", FIRN_POLICY_POSITION_DELETES_EVERY,
                                      FIRN_POLICY_POSITION_DELETES_WINDOWS, false, plan_position_deletes,
-                                     position_deletes_json, apply_position_deletes },
+                                     position_deletes_json, position_deletes_work, apply_position_deletes },
     [FIRN_STEP_MANIFESTS] = { "manifests", FIRN_POLICY_MANIFESTS_EVERY, FIRN_POLICY_MANIFESTS_WINDOWS, false,
-                              plan_manifests, manifests_json, apply_manifests },
+                              plan_manifests, manifests_json, manifests_work, apply_manifests },
     [FIRN_STEP_EXPIRE] = { "expire", FIRN_POLICY_EXPIRE_EVERY, FIRN_POLICY_EXPIRE_WINDOWS, true, plan_expire,
-                           expire_json, apply_expire },
+                           expire_json, expire_work, apply_expire },
     [FIRN_STEP_SWEEP] = { "sweep", FIRN_POLICY_SWEEP_EVERY, FIRN_POLICY_SWEEP_WINDOWS, true, plan_sweep, orphans_json,
-                          apply_sweep },
+                          orphans_work, apply_sweep },
     [FIRN_STEP_ORPHANS] = { "orphans", FIRN_POLICY_ORPHANS_EVERY, FIRN_POLICY_ORPHANS_WINDOWS, true, plan_orphans,
-                            orphans_json, apply_orphans },
+                            orphans_json, orphans_work, apply_orphans },
 };

@@ -75,6 +75,12 @@ def test_version(firn):
     (["rewrite-manifests", "TABLE", "--sort-by", "nofield"], "nofield"),
     (["rewrite-data-files", "TABLE", "--where", "id ="], "character 5"),
     (["rewrite-data-files", "TABLE", "--where", "id = 'text'"], "text"),
+    (["rewrite-data-files", "TABLE", "--max-bytes", "0"], "max-bytes"),
+    (["rewrite-data-files", "TABLE", "--max-requests", "0"], "max-requests"),
+    (["rewrite-data-files", "TABLE", "--max-time", "soon"], "max-time"),
+    (["rewrite-data-files", "TABLE", "--price", "gets=1"], "gets"),
+    (["rewrite-data-files", "TABLE", "--price", "get=much"], "much"),
+    (["maintain", "TABLE", "--max-time", "soon"], "budget.time"),
     (["health"], "--all"),
     (["health", "TABLE", "--all"], "--all"),
     (["health", "TABLE", "--threshold", "table-files=3"], "table-files"),
@@ -117,6 +123,10 @@ def test_report(firn, lake, table):
     assert report["added_data_files_count"] == 1
     assert report["failed_data_files_count"] == report["removed_delete_files_count"] == 0
     assert sum(rung["bytes"] for rung in report["pages"]["rungs"].values()) > 0
+    predicted, actual = report["work"]["predicted"], report["work"]["actual"]
+    assert predicted["currency"] == actual["currency"] == "USD"
+    assert abs(predicted["requests"] - actual["requests"]) <= max(10, actual["requests"] * 0.2)
+    assert 0 < actual["money"] < 0.01
     files = [file for file in live_files(metadata_of(lake.load(table)), snapshot_id=None)]
     assert len(files) == 1
     text = firn("rewrite-data-files", full_name(table)).out

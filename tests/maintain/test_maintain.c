@@ -36,6 +36,14 @@ static int64_t era_clock_us(void *context)
     return ((const struct era *)context)->now_ms * 1000;
 }
 
+/* Every look at it takes a second. */
+static int64_t slow_clock_ms(void *context)
+{
+    static atomic_int_fast64_t seconds;
+    (void)context;
+    return atomic_fetch_add(&seconds, 1) * 1000;
+}
+
 static void era_no_log(void *context, enum firn_log_level level, struct firn_text line)
 {
     (void)context;
@@ -347,6 +355,50 @@ static int64_t live_bytes(struct firn_op *op, struct era *era)
     return bytes;
 }
 
+static double money_of(const struct turn *turn, const char *side)
+{
+    return json_real_value(json_object_get(json_object_get(turn->report, side), "scan_money"));
+}
+
+/* What was predicted and done is told in the same terms, and scans cost less than before. */
+static void check_work(const struct turn *turn)
+{
+    const json_t *step = step_of(turn, FIRN_STEP_COMPACT), *total = json_object_get(turn->report, "actual");
+    const json_t *predicted = json_object_get(step, "predicted"), *actual = json_object_get(step, "actual");
+    json_int_t requests = json_integer_value(json_object_get(actual, "requests"));
+    CHECK(json_integer_value(json_object_get(predicted, "requests")) > 0 && requests > 0, "no requests");
+    CHECK(json_real_value(json_object_get(predicted, "money")) > 0, "no money");
+    CHECK(json_integer_value(json_object_get(total, "requests")) > requests, "the run is more than its step");
+    CHECK(money_of(turn, "after") < money_of(turn, "before"), "%g before, %g after", money_of(turn, "before"),
+          money_of(turn, "after"));
+}
+
+/* The first group goes on; what is left is not forgotten. */
+static void a_budget_of_time_ends_compaction_at_a_commit(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct era *era = FIRN_NEW(op->arena, struct era);
+    struct turn turn;
+    era_begin(op, era, NULL);
+    era->scene.env.monotonic_ms = slow_clock_ms;
+    for (int part = 0; part < 4; part++)
+        add_files(op, &era->scene, part, 6);
+    int64_t left = 4;
+    for (int round = 0; left > 0; round++) {
+        run_turn(op, era, (struct asked){ .settings = "budget.time=6s", .steps = 1, .force = true }, &turn);
+        CHECK(turn.status == FIRN_OK, "%s", turn.op.error.text);
+        check_step(&turn, FIRN_STEP_COMPACT, "done");
+        int64_t files = number_of(&turn, FIRN_STEP_COMPACT, "rewritten_data_files_count");
+        int64_t now_left = number_of(&turn, FIRN_STEP_COMPACT, "left_groups_count");
+        CHECK(files > 0 && now_left == left - files / 6 && (round > 0 || now_left > 0),
+              "round %d: %" PRId64 " files, %" PRId64 " groups left", round, files, now_left);
+        left = now_left;
+        end_turn(&turn);
+    }
+    check_rows(op, &era->scene, "at the end");
+    era_end(op, era);
+}
+
 /* Best gain first; what is left is done by later runs. */
 static void a_budget_is_kept(void **state)
 {
@@ -366,6 +418,7 @@ static void a_budget_is_kept(void **state)
         int64_t files = number_of(&turn, FIRN_STEP_COMPACT, "rewritten_data_files_count");
         CHECK(files == (round == 0 ? 12 : 6), "round %d: %" PRId64 " files", round, files);
         CHECK(number_of(&turn, FIRN_STEP_COMPACT, "rewritten_bytes_count") <= budget, "budget");
+        check_work(&turn);
         end_turn(&turn);
     }
     run_turn(op, era, asked, &turn);
@@ -613,6 +666,7 @@ int main(void)
         TEST(a_rollback_unsettles),
         TEST(what_does_not_pay_waits),
         TEST(a_budget_is_kept),
+        TEST(a_budget_of_time_ends_compaction_at_a_commit),
         TEST(a_failed_step_keeps_no_other_from_running),
         TEST(damage_keeps_what_is_old),
         TEST(a_held_table_is_left),
