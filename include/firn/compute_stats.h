@@ -39,4 +39,24 @@ FIRN_CHECKED firn_status firn_compute_table_stats(struct firn_op *op, struct fir
                                                   const struct firn_table_stats_args *args,
                                                   struct firn_table_stats_report *out);
 
+struct firn_partition_stats_args {
+    const int64_t *snapshot_id; /* NULL: main's */
+    bool dry_run;               /* compute, and write nothing */
+};
+struct firn_partition_stats_report {
+    struct firn_text statistics_file; /* data NULL: there is none */
+    bool has_snapshot;                /* false: the table is empty, and nothing was done */
+    bool was_there;                   /* the snapshot had a file already, which stays */
+    int64_t snapshot_id;
+    int64_t base_snapshot_id;                /* of the ancestor whose file was gone on from; -1: none */
+    int64_t partition_count, manifest_count; /* rows of the file, manifests read */
+    int64_t elapsed_ms;
+};
+/* Sums up live files by partition and records the sums in a Parquet file, from the newest such file of an ancestor
+ * where there is one. NOT_FOUND for an unknown snapshot; USAGE for a table that never was partitioned. */
+FIRN_CHECKED firn_status firn_compute_partition_stats(struct firn_op *op, struct firn_pool *pool,
+                                                      struct firn_table *table,
+                                                      const struct firn_partition_stats_args *args,
+                                                      struct firn_partition_stats_report *out);
+
 #endif

@@ -1,4 +1,5 @@
-/* firn compute-table-stats: arguments to a call, report to output. All judgement is in src/maintain. */
+/* firn compute-table-stats and compute-partition-stats: arguments to a call, report to output. All judgement is in
+ * src/maintain. */
 #include "cli/cli.h"
 #include "firn/compute_stats.h"
 
@@ -15,6 +16,14 @@ static const struct cli_option table_options[] = {
       "Snapshot whose rows are read (the current one)", CLI_SQL_LONG },
     { "columns", CLI_TEXT, ARG(columns), "NAME[,NAME]", NULL, NULL, 0, 0, false,
       "Columns by their full names (all top-level columns of primitive types)", CLI_SQL_TEXTS },
+    { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false, "Compute and print, and write nothing" },
+    { 0 },
+};
+
+static const struct cli_option partition_options[] = {
+    { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true, "Table to work on" },
+    { "snapshot-id", CLI_TEXT, ARG(snapshot_id), "ID", NULL, NULL, 0, 0, false,
+      "Snapshot whose files are summed up (the current one)", CLI_SQL_LONG },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false, "Compute and print, and write nothing" },
     { 0 },
 };
@@ -128,4 +137,77 @@ const struct cli_command cmd_compute_table_stats = {
     .args_size = sizeof(struct stats_args),
     .call_arguments = 3,
     .run = run_table,
+};
+
+/* compute-partition-stats ---------------------------------------------------------------------------------------- */
+
+static firn_status print_partition_json(struct firn_op *op, struct cli *cli,
+                                        const struct firn_partition_stats_report *report)
+{
+    json_t *json = json_object();
+    bool has_base = report->base_snapshot_id >= 0;
+    json_object_set_new(json, "partition_statistics_file", text_or_null(report->statistics_file));
+    json_object_set_new(json, "snapshot_id", report->has_snapshot ? json_integer(report->snapshot_id) : json_null());
+    json_object_set_new(json, "was_there", json_boolean(report->was_there));
+    json_object_set_new(json, "base_snapshot_id", has_base ? json_integer(report->base_snapshot_id) : json_null());
+    json_object_set_new(json, "partition_count", json_integer(report->partition_count));
+    json_object_set_new(json, "manifest_count", json_integer(report->manifest_count));
+    json_object_set_new(json, "elapsed_ms", json_integer(report->elapsed_ms));
+    firn_status status = cli_print_json(op, cli, json);
+    json_decref(json);
+    return status;
+}
+
+static void print_partition_remarks(struct firn_op *op, struct cli *cli,
+                                    const struct firn_partition_stats_report *report)
+{
+    if (report->was_there) {
+        fprintf(cli->out, "\nsnapshot %" PRId64 " had it already\n", report->snapshot_id);
+        return;
+    }
+    fprintf(cli->out, "\n%.*s partitions; %.*s manifests read in %.*s; snapshot %" PRId64 "\n",
+            FIRN_FMT(cli_count_text(op->arena, report->partition_count)),
+            FIRN_FMT(cli_count_text(op->arena, report->manifest_count)),
+            FIRN_FMT(cli_duration_text(op->arena, report->elapsed_ms)), report->snapshot_id);
+    if (report->base_snapshot_id >= 0)
+        fprintf(cli->out, "gone on from the file of snapshot %" PRId64 "\n", report->base_snapshot_id);
+}
+
+static firn_status run_partition(struct firn_op *op, struct cli *cli, const void *arguments)
+{
+    const struct stats_args *args = arguments;
+    struct firn_table table;
+    struct firn_partition_stats_report report;
+    int64_t id;
+    struct firn_partition_stats_args given = { .snapshot_id = args->snapshot_id.len > 0 ? &id : NULL,
+                                               .dry_run = args->dry_run };
+    FIRN_TRY(open_target(op, cli, args, &table, &id));
+    FIRN_TRY(firn_context(op,
+                          firn_compute_partition_stats(op, firn_session_pool(cli->session), &table, &given, &report),
+                          "table %.*s", FIRN_FMT(table.name)));
+    if (report.statistics_file.data && !report.was_there)
+        cli->done = "the statistics file was set";
+    if (cli_wants_json(cli))
+        return print_partition_json(op, cli, &report);
+    print_file(cli, "partition_statistics_file", report.has_snapshot, report.statistics_file);
+    if (report.has_snapshot)
+        print_partition_remarks(op, cli, &report);
+    return FIRN_OK;
+}
+
+const struct cli_command cmd_compute_partition_stats = {
+    .name = "compute-partition-stats",
+    .summary = "Sum up files, rows and bytes by partition for planners (Spark's compute_partition_stats)",
+    .description =
+        "Records the live files, rows and bytes of each partition of a snapshot, and its deletes, in a Parquet file "
+        "that "
+        "the table's metadata name as the snapshot's partition statistics. No data file is opened. Where an ancestor "
+        "of "
+        "the snapshot has such a file, only the manifests written since are read. A file that the snapshot has already "
+        "is left as it is.",
+    .examples = "  firn compute-partition-stats db.txn\n",
+    .options = partition_options,
+    .args_size = sizeof(struct stats_args),
+    .call_arguments = 2,
+    .run = run_partition,
 };

@@ -39,6 +39,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_rewrite_manifests,
     &cmd_expire_snapshots,
     &cmd_compute_table_stats,
+    &cmd_compute_partition_stats,
     &cmd_remove_orphan_files,
     &cmd_undelete,
     &cmd_journal,

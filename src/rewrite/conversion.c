@@ -476,31 +476,44 @@ firn_status firn_conversion_of_plain(struct firn_op *op, const struct firn_conve
     return FIRN_OK;
 }
 
-static void store_value(const struct firn_parquet_node *leaf, const struct firn_value *value, union firn_values out)
+static void store_value(const struct firn_parquet_node *leaf, const struct firn_value *value, union firn_values out,
+                        size_t index)
 {
     switch (leaf->type) {
     case FIRN_PARQUET_BOOLEAN:
-        out.boolean[0] = value->integer != 0;
+        out.boolean[index] = value->integer != 0;
         break;
     case FIRN_PARQUET_INT32:
-        out.int32[0] = (int32_t)value->integer;
+        out.int32[index] = (int32_t)value->integer;
         break;
     case FIRN_PARQUET_INT64:
-        out.int64[0] = value->integer;
+        out.int64[index] = value->integer;
         break;
     case FIRN_PARQUET_FLOAT:
-        out.float32[0] = (float)value->real;
+        out.float32[index] = (float)value->real;
         break;
     case FIRN_PARQUET_DOUBLE:
-        out.float64[0] = value->real;
+        out.float64[index] = value->real;
         break;
     case FIRN_PARQUET_BYTE_ARRAY:
-        out.slice[0] = (struct firn_slice){ value->bytes.data, (uint32_t)value->bytes.len };
+        out.slice[index] = (struct firn_slice){ value->bytes.data, (uint32_t)value->bytes.len };
         break;
     default:
-        memcpy(out.fixed, value->bytes.data, FIRN_MIN(leaf->type_length, value->bytes.len));
+        memcpy(out.fixed + index * leaf->type_length, value->bytes.data, FIRN_MIN(leaf->type_length, value->bytes.len));
         break;
     }
+}
+
+firn_status firn_leaf_value_store(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                  const struct firn_value *value, union firn_values out, size_t index)
+{
+    if (value->type != FIRN_TYPE_DECIMAL) {
+        store_value(leaf, value, out, index);
+        return FIRN_OK;
+    }
+    if (store_decimal(leaf, value->decimal, out, index))
+        return FIRN_OK;
+    return firn_fail(op, FIRN_CORRUPT, "column '%.*s' has a value beyond its precision", FIRN_FMT(leaf->path));
 }
 
 firn_status firn_leaf_constant(struct firn_op *op, const struct firn_parquet_node *leaf, const struct firn_value *value,
@@ -515,11 +528,5 @@ firn_status firn_leaf_constant(struct firn_op *op, const struct firn_parquet_nod
     };
     op->env->random(op->env->context, &dictionary->id, sizeof dictionary->id);
     *out = dictionary;
-    if (value->type != FIRN_TYPE_DECIMAL) {
-        store_value(leaf, value, dictionary->values);
-        return FIRN_OK;
-    }
-    if (store_decimal(leaf, value->decimal, dictionary->values, 0))
-        return FIRN_OK;
-    return firn_fail(op, FIRN_CORRUPT, "column '%.*s' has a constant beyond its precision", FIRN_FMT(leaf->path));
+    return firn_leaf_value_store(op, leaf, value, dictionary->values, 0);
 }

@@ -35,7 +35,11 @@ FIRN_CHECKED firn_status firn_leaf_value_of_plain(struct firn_op *op, const stru
 FIRN_CHECKED firn_status firn_conversion_of_plain(struct firn_op *op, const struct firn_conversion *conversion,
                                                   const struct firn_type *type, struct firn_bytes plain,
                                                   struct firn_value *out);
-/* The other way round: a non-null value as the only entry of a dictionary in op->arena; bytes are borrowed. */
+/* The other way round: puts a value that is not null at `index` of an array of the leaf's values. CORRUPT for a decimal
+ * past the leaf's precision; bytes are borrowed, those of fixed length copied. */
+FIRN_CHECKED firn_status firn_leaf_value_store(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                               const struct firn_value *value, union firn_values out, size_t index);
+/* A value that is not null as the only entry of a dictionary in op->arena; bytes are borrowed. */
 FIRN_CHECKED firn_status firn_leaf_constant(struct firn_op *op, const struct firn_parquet_node *leaf,
                                             const struct firn_value *value, const struct firn_dictionary **out);
 

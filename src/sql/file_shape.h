@@ -3,7 +3,7 @@
 #ifndef FIRN_SQL_FILE_SHAPE_H
 #define FIRN_SQL_FILE_SHAPE_H
 
-#include "sql/partition_shape.h"
+#include "sql/partition_cell.h"
 
 enum firn_file_field {
     FIRN_FILE_CONTENT,

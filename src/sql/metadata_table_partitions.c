@@ -2,7 +2,7 @@
 #include "base/map.h"
 #include "base/math.h"
 #include "sql/manifest_feed.h"
-#include "sql/partition_shape.h"
+#include "sql/partition_cell.h"
 
 /* The columns of every table; those before are there when some spec has a field. */
 enum {
@@ -80,17 +80,6 @@ static firn_status write_key(struct firn_op *op, struct rows *rows, int32_t spec
     return FIRN_OK;
 }
 
-static struct firn_value *copy_values(struct firn_arena *arena, const struct firn_value *values, uint32_t count)
-{
-    struct firn_value *copy = FIRN_NEW_ARRAY(arena, struct firn_value, count);
-    for (uint32_t i = 0; i < count; i++) {
-        copy[i] = values[i];
-        if (!copy[i].is_null && firn_value_has_bytes(&copy[i]))
-            copy[i].bytes = firn_bytes_copy(arena, copy[i].bytes);
-    }
-    return copy;
-}
-
 /* `scratch` is for what goes with the file; what stays goes to the map's arena. */
 static firn_status find_row(struct firn_op *op, struct rows *rows, const struct firn_data_file *file,
                             struct firn_value *scratch, struct partition_row **out)
@@ -101,7 +90,7 @@ static firn_status find_row(struct firn_op *op, struct rows *rows, const struct 
     struct firn_map_entry *entry = firn_map_find(&rows->partitions, firn_buffer_bytes(&rows->key));
     if (!entry) {
         struct partition_row *row = FIRN_NEW(arena, struct partition_row);
-        row->values = copy_values(arena, scratch, rows->shape->field_count);
+        row->values = firn_partition_shape_copy(arena, rows->shape, scratch);
         entry = firn_map_put(&rows->partitions, firn_bytes_copy(arena, firn_buffer_bytes(&rows->key)));
         entry->value.pointer = row;
     }

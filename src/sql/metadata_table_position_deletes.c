@@ -3,7 +3,7 @@
 #include "base/math.h"
 #include "rewrite/deletion_position.h"
 #include "sql/manifest_feed.h"
-#include "sql/partition_shape.h"
+#include "sql/partition_cell.h"
 #include "sql/row_json.h"
 
 enum delete_field {

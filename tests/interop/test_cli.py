@@ -15,7 +15,7 @@ from lake import full_name
 from tables import EVENTS, append_events
 
 COMMANDS = [
-    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "compute-table-stats",
+    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "compute-table-stats", "compute-partition-stats",
     "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "set-properties", "unset-properties", "write-order", "sql", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",

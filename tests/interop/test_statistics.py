@@ -4,6 +4,7 @@ import os
 import time
 
 import datasketches
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -181,3 +182,144 @@ def test_they_are_kept_and_go(twice, firn):
         firn("--quiet", "verify", name)
 
     twice.run(action)
+
+
+# Partition statistics ---------------------------------------------------------------------------------------------------
+
+
+def insert_partitions(spark, name, first, partitions):
+    spark.sql(f"INSERT INTO {name} SELECT id, array({partitions})[id % size(array({partitions}))], CAST(id % 3 AS DECIMAL(9, 2)), "
+              f"timestamp_seconds(id * 40000) FROM range({first}, {first + 40}, 1, 1)")
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def partitioned(request, lake, spark):
+    """Two specs, deletes of every kind Spark makes, a partition that was emptied, a rewrite of the manifests."""
+    identifier = f"{lake.new_namespace()}.partitioned"
+    name = full_name(identifier)
+    spark.sql(f"CREATE TABLE {name} (id BIGINT, p STRING, d DECIMAL(9, 2), t TIMESTAMP) USING iceberg PARTITIONED BY (p, days(t)) TBLPROPERTIES ("
+              f"'format-version' = '{request.param}', 'write.delete.mode' = 'merge-on-read', 'write.distribution-mode' = 'none', "
+              "'write.spark.fanout.enabled' = 'true', 'commit.manifest-merge.enabled' = 'false')")
+    insert_partitions(spark, name, 0, "'a', NULL, 'c c'")
+    insert_partitions(spark, name, 20, "'b', 'a'")
+    spark.sql(f"DELETE FROM {name} WHERE p = 'c c'")
+    if request.param > 1:
+        spark.sql(f"DELETE FROM {name} WHERE id % 5 = 0")
+    spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD d")
+    insert_partitions(spark, name, 60, "'b', 'd'")
+    return Twice(lake, identifier)
+
+
+def rows_of_file(location):
+    return pq.read_table(location.removeprefix("file://").removeprefix("file:"), partitioning=None)
+
+
+def partition_file(metadata):
+    current = metadata["current-snapshot-id"]
+    (entry,) = [entry for entry in metadata["partition-statistics"] if entry["snapshot-id"] == current]
+    path = entry["statistics-path"].removeprefix("file://").removeprefix("file:")
+    assert entry["file-size-in-bytes"] == os.path.getsize(path)
+    return path
+
+
+def compute_by_spark(spark, twice):
+    spark.sql(f"CALL lake.system.compute_partition_stats(table => '{twice.identifier}')").collect()
+    return rows_of_file(partition_file(twice.metadata()))
+
+
+def compute_by_firn(firn, twice, name):
+    report = firn("--quiet", "--output", "json", "compute-partition-stats", name).json
+    path = partition_file(twice.metadata())
+    assert report["partition_statistics_file"].removeprefix("file://") == path
+    table = rows_of_file(path)
+    assert report["partition_count"] == table.num_rows
+    return table, report
+
+
+def field_ids(schema):
+    return {field.name: (field.metadata or {}).get(b"PARQUET:field_id") for field in schema}
+
+
+def same_tables(firn_table, spark_table):
+    # Spark sorts by the partition alone; ties are rows of two specs
+    def rows(table):
+        return sorted(table.to_pylist(), key=repr)
+
+    assert firn_table.schema.remove_metadata() == spark_table.schema.remove_metadata()
+    assert field_ids(firn_table.schema) == field_ids(spark_table.schema)
+    assert rows(firn_table) == rows(spark_table)
+    partitions = [row["partition"] for row in firn_table.to_pylist()]
+    assert partitions == [row["partition"] for row in spark_table.to_pylist()]
+
+
+def test_partition_rows_are_sparks(partitioned, spark, firn):
+    spark_table, _, _ = partitioned.run(lambda name: compute_by_spark(spark, partitioned))
+    (firn_table, report), _, _ = partitioned.run(lambda name: compute_by_firn(firn, partitioned, name))
+    assert report["base_snapshot_id"] is None
+    same_tables(firn_table, spark_table)
+
+
+def test_partition_rows_go_on_from_either(partitioned, spark, firn):
+    """From a file of either engine, each computes the same after appends, deletes and a rewrite of manifests."""
+    def change(name):
+        insert_partitions(spark, name, 200, "'a', 'e'")
+        spark.sql(f"DELETE FROM {name} WHERE p = 'b' AND id < 70")
+        spark.sql(f"CALL lake.system.rewrite_manifests(table => '{partitioned.identifier}')")
+
+    def run(first, second):
+        def action(name):
+            first(name)
+            change(name)
+            return second(name)
+        return partitioned.run(action)[0]
+
+    def by_spark(name):
+        return compute_by_spark(spark, partitioned)
+
+    def by_firn(name):
+        table, report = compute_by_firn(firn, partitioned, name)
+        if len(partitioned.metadata()["partition-statistics"]) > 1:
+            assert report["base_snapshot_id"] is not None
+        return table
+
+    def counts(table):
+        # snapshots are made anew in each run
+        return [{key: value for key, value in row.items() if not key.startswith("last_")} for row in sorted(table.to_pylist(), key=repr)]
+
+    wanted = counts(run(by_spark, by_spark))
+    assert counts(run(by_firn, by_firn)) == wanted
+    assert counts(run(by_spark, by_firn)) == wanted
+    assert counts(run(by_firn, by_spark)) == wanted
+
+
+def test_java_reads_partition_statistics(partitioned, spark, firn):
+    def action(name):
+        table, _ = compute_by_firn(firn, partitioned, name)
+        jvm = spark._jvm
+        java = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+        schema = jvm.org.apache.iceberg.PartitionStatsHandler.schema(jvm.org.apache.iceberg.Partitioning.partitionType(java),
+                                                                    partitioned.metadata()["format-version"])
+        file = java.io().newInputFile("file:" + partition_file(partitioned.metadata()))
+        rows = jvm.org.apache.iceberg.PartitionStatsHandler.readPartitionStatsFile(schema, file).iterator()
+        read = []
+        while rows.hasNext():
+            row = rows.next()
+            read.append((row.specId(), row.dataRecordCount(), row.dataFileCount(), row.positionDeleteFileCount(), row.lastUpdatedSnapshotId()))
+        return read, table
+
+    (read, table), _, _ = partitioned.run(action)
+    assert read == [(row["spec_id"], row["data_record_count"], row["data_file_count"], row["position_delete_file_count"],
+                     row["last_updated_snapshot_id"]) for row in table.to_pylist()]
+
+
+def test_partition_arguments(partitioned, twice, firn):
+    def again(name):
+        first = firn("--quiet", "--output", "json", "compute-partition-stats", name).json
+        second = firn("--quiet", "--output", "json", "compute-partition-stats", name).json
+        assert second["was_there"] and second["partition_statistics_file"] == first["partition_statistics_file"]
+        assert "not partitioned" in firn("--quiet", "compute-partition-stats", full_name(twice.identifier), status=USAGE).err
+        firn("--quiet", "compute-partition-stats", name, "--snapshot-id", "5", status=NOT_FOUND)
+        firn("--quiet", "verify", name)
+        firn("--quiet", "sql", "-e", f"CALL system.compute_partition_stats('{partitioned.identifier}')")
+
+    partitioned.run(again)

@@ -1,5 +1,6 @@
 /* compute_table_stats: numbers of the live rows alone, however little memory there is; the file and the metadata agree;
- * what a failure leaves behind. */
+ * what a failure leaves behind. compute_partition_stats: going on from an ancestor's file gives what reading everything
+ * gives. */
 #include "maintain/scene.h"
 
 #include "firn/compute_stats.h"
@@ -161,8 +162,114 @@ static void test_faults(void **state)
     }
 }
 
+/* Partition statistics --------------------------------------------------------------------------------------------- */
+
+static struct firn_partition_stats_report partition_stats(struct firn_op *op, struct scene *scene,
+                                                          struct firn_partition_stats_args args)
+{
+    struct firn_partition_stats_report report;
+    CHECK_OK(op, firn_table_refresh(op, &scene->world.table));
+    CHECK_OK(op, firn_compute_partition_stats(op, NULL, &scene->world.table, &args, &report));
+    return report;
+}
+
+/* All columns but when and by what a row was updated, as text. */
+static firn_status print_rows(struct firn_op *op, void *context, const struct firn_row_batch *batch)
+{
+    struct firn_text *text = context;
+    for (uint32_t row = 0; row < batch->row_count; row++)
+        for (int leaf = 0; leaf < 9; leaf++)
+            *text = firn_text_format(op->arena, "%.*s%" PRId64 "%c", FIRN_FMT(*text), batch->columns[leaf][row].integer,
+                                     leaf < 8 ? ' ' : '\n');
+    return FIRN_OK;
+}
+
+static const char *read_partitions(struct firn_op *op, struct scene *scene, struct firn_text location)
+{
+    static const char schema_json[] =
+        "{\"type\": \"struct\", \"schema-id\": 0, \"fields\": [{\"id\": 1, \"name\": \"partition\", \"required\": true,"
+        "\"type\": {\"type\": \"struct\", \"fields\": [{\"id\": 1000, \"name\": \"part\", \"required\": false,"
+        " \"type\": \"int\"}]}},"
+        "{\"id\": 2, \"name\": \"spec_id\", \"required\": true, \"type\": \"int\"},"
+        "{\"id\": 3, \"name\": \"data_record_count\", \"required\": true, \"type\": \"long\"},"
+        "{\"id\": 4, \"name\": \"data_file_count\", \"required\": true, \"type\": \"int\"},"
+        "{\"id\": 5, \"name\": \"bytes\", \"required\": true, \"type\": \"long\"},"
+        "{\"id\": 6, \"name\": \"position_records\", \"required\": false, \"type\": \"long\"},"
+        "{\"id\": 7, \"name\": \"position_files\", \"required\": false, \"type\": \"int\"},"
+        "{\"id\": 8, \"name\": \"equality_records\", \"required\": false, \"type\": \"long\"},"
+        "{\"id\": 9, \"name\": \"equality_files\", \"required\": false, \"type\": \"int\"}]}";
+    struct firn_output_schema schema = fixture_schema(op, schema_json);
+    struct firn_data_file file = { .path = location, .format = FIRN_FILE_PARQUET, .record_count = 1 };
+    struct firn_id_sources ids;
+    struct firn_file_rows_config config = { .metadata = scene->world.table.metadata,
+                                            .store = scene->world.store,
+                                            .schema = &schema,
+                                            .ids = &ids,
+                                            .file = &file };
+    struct firn_text text = FIRN_TEXT("");
+    CHECK_OK(op, firn_id_sources_new(op, config.metadata, &ids));
+    CHECK_OK(op, firn_file_rows_read(op, &config, print_rows, &text));
+    return text.data;
+}
+
+static void test_partitions_go_on(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const int64_t gone[] = { 2, 4, 210 };
+    struct scene scene;
+    scene_begin(op, &scene, 2, NULL);
+    CHECK(!partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 }).has_snapshot, "an empty table");
+    make_rows(op, &scene);
+    struct firn_partition_stats_report first = partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 });
+    CHECK(first.partition_count == 2 && first.base_snapshot_id == FIRN_NO_SNAPSHOT && !first.was_there, "first");
+    const char *rows = read_partitions(op, &scene, first.statistics_file);
+    CHECK(strncmp(rows, "1 0 207 2 ", 10) == 0 && strstr(rows, "\n2 0 150 1 "), "%s", rows);
+    struct firn_partition_stats_report again = partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 });
+    CHECK(again.was_there && firn_text_same(again.statistics_file, first.statistics_file), "it stays");
+
+    add_rows(op, &scene, 3, 11);
+    add_rows(op, &scene, 2, 5);
+    delete_ids(op, &scene, gone, 3, FIRN_DELETES_BY_FILE);
+    CHECK_OK(op, firn_table_refresh(op, &scene.world.table));
+    struct firn_scan scan = scan_current(op, &scene.world, scene.world.store);
+    remove_through_peer(op, &scene.world, &scan.files[0].entry->file);
+    struct firn_partition_stats_report second = partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 });
+    CHECK(second.base_snapshot_id == first.snapshot_id && second.partition_count == 3, "gone on");
+    rows = read_partitions(op, &scene, second.statistics_file);
+
+    /* the same anew: neither file is known any more */
+    json_t *updates = firn_json_own(
+        op->arena, json_pack("[{s:s,s:I},{s:s,s:I}]", "action", "remove-partition-statistics", "snapshot-id",
+                             (json_int_t)first.snapshot_id, "action", "remove-partition-statistics", "snapshot-id",
+                             (json_int_t)second.snapshot_id));
+    CHECK_OK(op, firn_catalog_commit(op, &scene.world.table, firn_json_own(op->arena, json_array()), updates));
+    struct firn_partition_stats_report whole = partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 });
+    CHECK(whole.base_snapshot_id == FIRN_NO_SNAPSHOT && whole.manifest_count > second.manifest_count - 1, "anew");
+    const char *anew = read_partitions(op, &scene, whole.statistics_file);
+    CHECK(strcmp(rows, anew) == 0, "gone on:\n%sanew:\n%s", rows, anew);
+    scene_end(op, &scene);
+}
+
+/* A file that cannot be read any more is no reason to fail. */
+static void test_broken_base(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct scene scene;
+    scene_begin(op, &scene, 2, NULL);
+    make_rows(op, &scene);
+    struct firn_partition_stats_report first = partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 });
+    CHECK_OK(op, firn_store_put(op, scene.world.store, first.statistics_file, false,
+                                (struct firn_bytes){ (const uint8_t *)"PAR1junk", 8 }));
+    add_rows(op, &scene, 4, 1);
+    struct firn_partition_stats_report second = partition_stats(op, &scene, (struct firn_partition_stats_args){ 0 });
+    CHECK(second.base_snapshot_id == FIRN_NO_SNAPSHOT && second.partition_count == 3, "%" PRId64,
+          second.partition_count);
+    scene_end(op, &scene);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(test_live_rows), TEST(test_arguments), TEST(test_faults) };
+    const struct CMUnitTest tests[] = { TEST(test_live_rows), TEST(test_arguments), TEST(test_faults),
+                                        TEST(test_partitions_go_on), TEST(test_broken_base) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
