@@ -28,6 +28,7 @@ enum firn_rung {
     ROW(HUGE_PAGE, "huge-page")             /* cut */                                                                  \
     ROW(DICTIONARY, "dictionary")           /* its dictionary is not the new chunk's */                                \
     ROW(SMALLER_ENCODED, "smaller-encoded") /* samples say that encoding anew makes the column smaller */              \
+    ROW(BLOOM_FILTER, "bloom-filter")       /* the table wants one of the column, which takes its values */            \
     ROW(STEP_END, "step-end")               /* the work was cut inside the page */                                     \
     ROW(SORTED, "sorted")                   /* its rows take another order */                                          \
     ROW(FORCED, "forced")                   /* by option */

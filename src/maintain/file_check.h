@@ -22,6 +22,7 @@
  *   row-lineage         error           stored row ids or sequence numbers that the table never gave out
  *   page-index          error           a page index that does not describe its chunk
  *   statistics          error           a chunk's statistics leave out its values (deep)
+ *   bloom-filter        error           a bloom filter that leaves out values of its chunk, or does not parse (deep)
  *   page-damaged        error           a page that does not decode, or whose checksum is wrong (deep)
  *   value-unreadable    error           a value that the schema's type does not hold (deep)
  *   text-encoding       warning         text that is not UTF-8 (deep)

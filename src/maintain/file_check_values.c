@@ -3,6 +3,7 @@
 #include "base/math.h"
 #include "base/utf8.h"
 #include "maintain/file_check_parts.h"
+#include "table/parquet_bloom.h"
 
 /* One leaf column of one file being read. */
 struct values_check {
@@ -16,7 +17,9 @@ struct values_check {
     struct firn_bounds page, chunk;  /* of stored values */
     struct firn_bounds file;         /* of converted ones */
     struct firn_buffer converted;
-    bool readable; /* every value so far is one of the field's type */
+    struct firn_buffer bloom_bytes; /* of the filter at hand */
+    struct firn_bloom_filter bloom; /* without blocks: there is none to check */
+    bool readable;                  /* every value so far is one of the field's type */
 };
 
 /* The page at hand in its chunk. */
@@ -88,12 +91,38 @@ static void compare_page(struct values_check *check, struct page_place *place, c
     place->row_count += vector->row_count;
 }
 
+/* The filter of a chunk, before its values come. */
+static firn_status begin_bloom_filter(struct firn_op *op, struct values_check *check,
+                                      const struct firn_column_chunk *chunk)
+{
+    check->bloom = (struct firn_bloom_filter){ 0 };
+    if (chunk->bloom_filter_offset <= 0 || chunk->is_encrypted || check->leaf->node->type == FIRN_PARQUET_BOOLEAN)
+        return FIRN_OK;
+    firn_status status =
+        firn_parquet_bloom_read(op, check->parquet->checked->object, chunk, &check->bloom_bytes, &check->bloom);
+    return status == FIRN_OK ? FIRN_OK : firn_check_failed(op, check->parquet->checked, status, "bloom-filter");
+}
+
+static void check_bloom_filter(struct values_check *check, const struct firn_vector *vector)
+{
+    for (uint32_t i = 0; check->bloom.block_count > 0 && i < vector->value_count; i++) {
+        uint64_t hash = firn_bloom_hash_at(vector->type, vector->type_length, vector->values, i);
+        if (firn_bloom_filter_may_contain(&check->bloom, hash))
+            continue;
+        FIRN_CHECK_ERROR(check->parquet->checked, "bloom-filter",
+                         "column '%.*s' has a value that its bloom filter leaves out: filtered queries miss rows",
+                         FIRN_FMT(check->leaf->node->path));
+        check->bloom.block_count = 0; /* once a chunk */
+    }
+}
+
 static firn_status add_page(struct firn_op *op, struct values_check *check, struct page_place *place,
                             const struct firn_vector *vector)
 {
     check->value_count += vector->slot_count;
     check->null_count += vector->slot_count - vector->value_count;
     check_text(check, vector);
+    check_bloom_filter(check, vector);
     firn_bounds_clear(&check->page);
     FIRN_TRY(firn_bounds_add(op, &check->page, check->order, vector->values, vector->type_length, vector->value_count));
     compare_page(check, place, vector);
@@ -163,6 +192,7 @@ static firn_status check_chunks(struct firn_op *op, struct values_check *check, 
         int64_t nulls = check->null_count;
         firn_bounds_clear(&check->chunk);
         FIRN_TRY(firn_check_index(op, check->parquet, group, check->index, &place.index));
+        FIRN_TRY(begin_bloom_filter(op, check, &group->chunks[check->index]));
         firn_status status = read_chunk(op, check, group, &place);
         if (status == FIRN_OK) {
             check_statistics(check, &group->chunks[check->index], check->null_count - nulls);
@@ -215,5 +245,6 @@ firn_status firn_check_values(struct firn_op *op, struct firn_checked_parquet *p
     firn_bounds_done(&check.chunk);
     firn_bounds_done(&check.file);
     firn_buffer_done(&check.converted);
+    firn_buffer_done(&check.bloom_bytes);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "base/math.h"
 #include "maintain/leaf_text.h"
+#include "table/parquet_bloom.h"
 #include "table/parquet_footer.h"
 
 firn_status firn_inspect_read(struct firn_op *op, struct firn_inspected *inspected, uint64_t offset, uint64_t len)
@@ -103,7 +104,28 @@ static json_t *column_json(struct firn_arena *arena, const struct firn_parquet_n
         firn_json_set_i64(out, "dictionary_page_offset", chunk->dictionary_page_offset);
     if (chunk->bloom_filter_offset > 0)
         firn_json_set_i64(out, "bloom_filter_offset", chunk->bloom_filter_offset);
+    if (chunk->bloom_filter_bytes > 0)
+        firn_json_set_i64(out, "bloom_filter_bytes", chunk->bloom_filter_bytes);
     return out;
+}
+
+/* What the filter itself says of its size: not all writers record it in the footer. */
+static firn_status add_bloom_filter(struct firn_op *op, const struct firn_inspected *inspected,
+                                    const struct firn_column_chunk *chunk, json_t *column)
+{
+    struct firn_buffer bytes = { 0 };
+    struct firn_bloom_filter filter;
+    if (chunk->bloom_filter_offset <= 0)
+        return FIRN_OK;
+    firn_status status = firn_parquet_bloom_read(op, inspected->object, chunk, &bytes, &filter);
+    if (status == FIRN_OK) {
+        json_t *json = json_object();
+        firn_json_set_i64(json, "blocks", filter.block_count);
+        firn_json_set_i64(json, "bytes", (int64_t)filter.block_count * FIRN_BLOOM_BLOCK_BYTES);
+        firn_json_set(column, "bloom_filter", json);
+    }
+    firn_buffer_done(&bytes);
+    return status;
 }
 
 static firn_status add_column(struct firn_op *op, struct firn_inspected *inspected,
@@ -117,6 +139,8 @@ static firn_status add_column(struct firn_op *op, struct firn_inspected *inspect
     firn_status status = firn_inspect_pages(op, inspected, leaf, chunk, column);
     if (status == FIRN_OK)
         status = firn_inspect_indexes(op, inspected, leaf, chunk, column);
+    if (status == FIRN_OK)
+        status = add_bloom_filter(op, inspected, chunk, column);
     return firn_context(op, status, "column '%.*s'", FIRN_FMT(leaf->path));
 }
 

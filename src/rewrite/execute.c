@@ -118,22 +118,6 @@ void firn_group_run_close_codecs(struct firn_group_run *run)
         firn_codec_context_close(run->codecs[i]);
 }
 
-/* Bloom filters are not written yet, which a table that asks for them should not find out by its queries. */
-static void warn_of_bloom_filters(struct firn_op *op, const struct firn_metadata *metadata)
-{
-    static const struct firn_text prefix = FIRN_TEXT_INIT("write.parquet.bloom-filter-enabled.column.");
-    const char *key;
-    json_t *value;
-    json_object_foreach(json_object_get(metadata->root, "properties"), key, value)
-    {
-        if (!firn_text_starts(firn_text_of(key), prefix) || !firn_property_bool(metadata, key, false))
-            continue;
-        firn_log(op, FIRN_LOG_WARN,
-                 "the table asks for bloom filters (%s), which firn does not write yet, leaving them out", key);
-        return;
-    }
-}
-
 static firn_status check_inputs(struct firn_op *op, const struct firn_group_run *run)
 {
     for (uint32_t i = 0; i < run->group->input_count; i++) {
@@ -316,8 +300,6 @@ static firn_status run_group(struct firn_op *op, const struct firn_rewrite_conte
     FIRN_TRY(check_inputs(op, &run));
     FIRN_TRY(load_deletes(op, &run));
     FIRN_TRY(firn_group_run_init(op, &run));
-    if (group->index == 0)
-        warn_of_bloom_filters(op, context->metadata);
     /* Sorted rows have no neighbours in common with their inputs: a map would take more than the rows. */
     firn_row_mapper_init(&mapper, group->ordering ? 0 : context->row_map_bytes_max);
     firn_status status = run_bins(op, &run, out);

@@ -116,6 +116,8 @@ enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, c
         return splicer->refusal;
     if (is_legacy(splicer, &page->header))
         return FIRN_REASON_LEGACY_ENCODING;
+    if (splicer->options->bloom_bytes_max > 0 && !firn_encoding_is_dictionary(page->header.encoding))
+        return FIRN_REASON_BLOOM_FILTER;
     if (takes_all(&splicer->policy))
         return FIRN_REASON_NONE;
     if (splicer->smaller_encoded)

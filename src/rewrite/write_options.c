@@ -1,6 +1,9 @@
 /* write.parquet.* and write.delete.parquet.* properties to chunk options. */
 #include "rewrite/write_options.h"
 
+#include "base/math.h"
+#include "format/parquet/bloom_filter.h"
+
 /* Where a property is looked for, first to last. */
 struct settings {
     const struct firn_metadata *metadata;
@@ -67,6 +70,45 @@ static bool column_property(struct firn_op *op, const struct settings *settings,
     return firn_property_bool(settings->metadata, key.data, true);
 }
 
+/* What the table says of all bloom filters. */
+#define BLOOM_BYTES "bloom-filter-max-bytes"
+#define BLOOM_FPP   0.01
+
+static struct firn_text column_text(struct firn_op *op, const struct settings *settings, const char *name,
+                                    struct firn_text column)
+{
+    struct firn_text key = firn_text_format(op->arena, "write.parquet.%s.column.%.*s", name, FIRN_FMT(column));
+    return firn_property_text(settings->metadata, key.data, (struct firn_text){ 0 });
+}
+
+static firn_status find_bloom_filter(struct firn_op *op, const struct settings *settings, struct firn_text column,
+                                     struct firn_chunk_options *out)
+{
+    int64_t bytes = 1 << 20, ndv = 0;
+    if (!firn_text_to_bool(column_text(op, settings, "bloom-filter-enabled", column)))
+        return FIRN_OK;
+    FIRN_TRY(find_size(op, settings, BLOOM_BYTES, INT32_MAX, &bytes));
+    struct firn_text fpp = column_text(op, settings, "bloom-filter-fpp", column);
+    struct firn_text count = column_text(op, settings, "bloom-filter-ndv", column);
+    out->bloom_fpp = BLOOM_FPP;
+    if (fpp.data && (!firn_text_to_f64(fpp, &out->bloom_fpp) || out->bloom_fpp <= 0 || out->bloom_fpp >= 1))
+        return firn_fail(op, FIRN_USAGE,
+                         "table property write.parquet.bloom-filter-fpp.column.%.*s is '%.*s', it must "
+                         "lie between 0 and 1",
+                         FIRN_FMT(column), FIRN_FMT(fpp));
+    if (count.data && (!firn_text_to_i64(count, &ndv) || ndv < 1))
+        return firn_fail(op, FIRN_USAGE,
+                         "table property write.parquet.bloom-filter-ndv.column.%.*s is '%.*s', it must "
+                         "be a number from 1 on",
+                         FIRN_FMT(column), FIRN_FMT(count));
+    if (count.data)
+        bytes = FIRN_MIN(bytes, (int64_t)firn_bloom_bytes_for((uint64_t)ndv, out->bloom_fpp));
+    out->bloom_bytes_max = FIRN_BLOOM_BLOCK_BYTES;
+    while (out->bloom_bytes_max < FIRN_BLOOM_BYTES_MAX && 2 * (int64_t)out->bloom_bytes_max <= bytes)
+        out->bloom_bytes_max *= 2;
+    return FIRN_OK;
+}
+
 firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadata *metadata, enum firn_write_kind kind,
                                    const struct firn_output_schema *schema, struct firn_write_options *out)
 {
@@ -91,6 +133,8 @@ firn_status firn_write_options_new(struct firn_op *op, const struct firn_metadat
             column_property(op, &settings, "write.parquet.dict-encoding-enabled.column.", leaf->name);
         out->leaves[i].statistics =
             !leaf->in_variant && column_property(op, &settings, "write.parquet.stats-enabled.column.", leaf->name);
+        if (kind == FIRN_WRITE_DATA && leaf->role == FIRN_LEAF_COLUMN && !leaf->in_variant)
+            FIRN_TRY(find_bloom_filter(op, &settings, leaf->name, &out->leaves[i]));
     }
     return FIRN_OK;
 }

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "base/math.h"
+#include "format/parquet/bloom_filter.h"
 #include "format/parquet/order.h"
 #include "format/parquet/reader.h"
 #include "format/parquet/writer.h"
@@ -191,6 +192,8 @@ static inline struct firn_chunk_options draw_options(struct sample *sample)
     options.page_v2 = below(&sample->seed, 2);
     options.delta = below(&sample->seed, 2);
     options.statistics = below(&sample->seed, 8) != 0;
+    options.bloom_bytes_max = below(&sample->seed, 4) == 0 ? 32u << below(&sample->seed, 12) : 0;
+    options.bloom_fpp = 0.01;
     return options;
 }
 
@@ -407,6 +410,21 @@ static inline void check_page(struct firn_op *op, struct sample *sample, const s
     check_bounds(sample, index->min_values[page], index->max_values[page],
                  (struct expected){ .min = filed(op, sample, expected.min, true),
                                     .max = filed(op, sample, expected.max, false) });
+}
+
+/* Whether a chunk has a filter, and it knows every value. */
+static inline void check_bloom_filter(struct firn_op *op, const struct sample *sample,
+                                      const struct firn_chunk_options *options, const struct firn_encoded_chunk *chunk)
+{
+    struct firn_bloom_filter filter;
+    bool wanted = options->bloom_bytes_max > 0 && sample->kind->type != FIRN_PARQUET_BOOLEAN && sample->value_count > 0;
+    CHECK((chunk->bloom_filter.len > 0) == wanted, "a filter of %zu bytes", chunk->bloom_filter.len);
+    if (!wanted)
+        return;
+    CHECK_OK(op, firn_bloom_filter_parse(op, firn_buffer_bytes(&chunk->bloom_filter), &filter));
+    CHECK(filter.block_count * FIRN_BLOOM_BLOCK_BYTES <= options->bloom_bytes_max, "%u blocks", filter.block_count);
+    for (uint32_t i = 0; i < sample->value_count; i++)
+        CHECK(firn_bloom_filter_may_contain(&filter, firn_bloom_hash(sample->values[i])), "value %u", i);
 }
 
 static inline void read_back(struct firn_op *op, struct sample *sample, const struct firn_encoded_chunk *chunk)

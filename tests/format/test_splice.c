@@ -331,6 +331,8 @@ static void run_case(struct firn_op *op, struct sample *sample, uint32_t *copied
     check_pages(op, &joined);
     check_page_sums(&joined);
     check_metrics(sample, &join.options, &joined);
+    check_bloom_filter(op, sample, &join.options, &joined);
+    check_bloom_filter(op, sample, &join.options, &encoded);
     if (!join.forgot)
         check_same_account(&joined, &encoded);
     firn_encoded_chunk_done(&joined);

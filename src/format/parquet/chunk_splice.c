@@ -47,6 +47,14 @@ static bool bounds_agree(const struct firn_chunk_writer *writer, const struct fi
     return facts->has_bounds && firn_range_sound(writer->leaf, &range);
 }
 
+/* What a filter must know of is in the dictionary, or has to be seen. */
+static bool may_filter(const struct firn_chunk_writer *writer, const struct firn_page *page,
+                       const struct firn_page_facts *facts)
+{
+    return writer->bloom.bytes_max == 0 || facts->value_count == 0 ||
+           firn_encoding_is_dictionary(page->header.encoding);
+}
+
 static bool is_fit(const struct firn_chunk_writer *writer, const struct firn_page *page,
                    const struct firn_page_facts *facts)
 {
@@ -54,7 +62,7 @@ static bool is_fit(const struct firn_chunk_writer *writer, const struct firn_pag
     return is_data(header) && header->uncompressed_bytes <= FIRN_PAGE_BYTES_MAX &&
            header->compressed_bytes <= FIRN_PAGE_BYTES_MAX && levels_fit(writer->leaf, header) &&
            holds_whole_rows(writer->leaf, header, facts) && counts_agree(writer->leaf, header, facts) &&
-           bounds_agree(writer, facts);
+           bounds_agree(writer, facts) && may_filter(writer, page, facts);
 }
 
 /* Whether a dictionary's values are ours at the same indices, or can become so. A page being filled with indices has

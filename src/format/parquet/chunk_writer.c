@@ -42,6 +42,8 @@ firn_status firn_chunk_writer_open(struct firn_op *op, const struct firn_parquet
         .order = firn_order_of(leaf),
         .pages = { .codec = options->codec, .codec_level = options->codec_level, .page_v2 = options->page_v2 },
         .dictionary_state = dictionary ? FIRN_DICTIONARY_TRIED : FIRN_DICTIONARY_LEFT,
+        .bloom = { .bytes_max = leaf->type == FIRN_PARQUET_BOOLEAN ? 0 : options->bloom_bytes_max,
+                   .fpp = options->bloom_fpp },
     };
     writer->options.page_rows_max = FIRN_MAX(options->page_rows_max, 1);
     writer->options.page_bytes_max = FIRN_MAX(options->page_bytes_max, 1);
@@ -71,6 +73,7 @@ void firn_chunk_writer_close(struct firn_chunk_writer *writer)
     firn_dictionary_writer_done(&writer->dictionary);
     firn_bounds_done(&writer->bounds);
     firn_bounds_done(&writer->page.bounds);
+    firn_bloom_builder_done(&writer->bloom);
     struct firn_buffer *buffers[] = { &writer->page.rep,   &writer->page.def,    &writer->page.indices,
                                       &writer->page.plain, &writer->map.indices, &writer->gathered,
                                       &writer->encoded,    &writer->bytes };
@@ -112,7 +115,7 @@ uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
                                             &writer->dictionary.plain,
                                             &writer->dictionary.starts,
                                             &writer->dictionary.slots };
-    uint64_t bytes = 0;
+    uint64_t bytes = firn_bloom_builder_memory(&writer->bloom);
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
         bytes += buffers[i]->capacity;
     return bytes;
@@ -129,6 +132,7 @@ static firn_status add_plain_values(struct firn_op *op, struct firn_chunk_writer
 {
     const struct firn_parquet_node *leaf = writer->leaf;
     FIRN_TRY(firn_bounds_add(op, &writer->page.bounds, writer->order, values, leaf->type_length, count));
+    FIRN_TRY(firn_bloom_builder_add(op, &writer->bloom, leaf->type, leaf->type_length, values, count));
     if (leaf->type == FIRN_PARQUET_BOOLEAN)
         return firn_buffer_append(op, &writer->page.plain, values.boolean, count);
     return firn_plain_encode(op, leaf->type, leaf->type_length, values, count, &writer->page.plain);
@@ -648,12 +652,29 @@ static firn_status join_pages(struct firn_op *op, struct firn_chunk_writer *writ
     return FIRN_OK;
 }
 
+/* The filter of all values: those of the dictionary as far as pages use it, and those that went past it. */
+static firn_status finish_bloom_filter(struct firn_op *op, struct firn_chunk_writer *writer, struct firn_buffer *out)
+{
+    enum { AT_ONCE = 1024 };
+    uint32_t indices[AT_ONCE], count = writer->dictionary_used.count;
+    for (uint32_t first = 0; writer->bloom.bytes_max > 0 && first < count; first += AT_ONCE) {
+        uint32_t some = FIRN_MIN(count - first, (uint32_t)AT_ONCE);
+        for (uint32_t i = 0; i < some; i++)
+            indices[i] = first + i;
+        FIRN_TRY(firn_dictionary_writer_gather(op, &writer->dictionary, indices, some, &writer->gathered));
+        FIRN_TRY(firn_bloom_builder_add(op, &writer->bloom, writer->leaf->type, writer->leaf->type_length,
+                                        (union firn_values){ .any = writer->gathered.data }, some));
+    }
+    return firn_bloom_builder_finish(op, &writer->bloom, out);
+}
+
 firn_status firn_chunk_writer_finish(struct firn_op *op, struct firn_chunk_writer *writer,
                                      struct firn_encoded_chunk *out)
 {
     struct firn_page_sizes dictionary;
     *out = (struct firn_encoded_chunk){ 0 };
     FIRN_TRY(firn_chunk_end_page(op, writer));
+    FIRN_TRY(finish_bloom_filter(op, writer, &out->bloom_filter));
     FIRN_TRY(join_pages(op, writer, &out->bytes, &dictionary));
     firn_chunk_describe(writer, dictionary, out);
     out->arena = writer->results;
@@ -664,5 +685,6 @@ firn_status firn_chunk_writer_finish(struct firn_op *op, struct firn_chunk_write
 void firn_encoded_chunk_done(struct firn_encoded_chunk *chunk)
 {
     firn_buffer_done(&chunk->bytes);
+    firn_buffer_done(&chunk->bloom_filter);
     firn_arena_done(&chunk->arena);
 }

@@ -3,6 +3,7 @@
 #ifndef FIRN_FORMAT_PARQUET_CHUNK_WRITER_H
 #define FIRN_FORMAT_PARQUET_CHUNK_WRITER_H
 
+#include "format/parquet/bloom_filter.h"
 #include "format/parquet/dictionary_write.h"
 #include "format/parquet/page_facts.h"
 #include "format/parquet/page_write.h"
@@ -69,7 +70,8 @@ struct firn_chunk_writer {
     struct firn_index_scratch indices;
     struct firn_buffer bytes; /* data pages written */
     struct firn_bounds bounds;
-    struct firn_arena results; /* what the records point to; goes with the finished chunk */
+    struct firn_bloom_builder bloom; /* of the values in PLAIN so far; those of the dictionary come in the end */
+    struct firn_arena results;       /* what the records point to; goes with the finished chunk */
     FIRN_ARRAY(struct firn_page_record) records;
 };
 

@@ -83,6 +83,21 @@ static firn_status add_chunk(struct firn_op *op, struct firn_parquet_writer *wri
     return FIRN_OK;
 }
 
+/* Filters lie behind the pages of their row group, so that they need not be kept until the end. */
+static firn_status put_bloom_filters(struct firn_op *op, struct firn_parquet_writer *writer,
+                                     struct firn_encoded_chunk *chunks, struct firn_row_group *group)
+{
+    for (uint32_t i = 0; i < group->chunk_count; i++) {
+        if (chunks[i].bloom_filter.len == 0)
+            continue;
+        group->chunks[i].bloom_filter_offset = file_offset(writer);
+        group->chunks[i].bloom_filter_bytes = (int32_t)chunks[i].bloom_filter.len;
+        FIRN_TRY(firn_sink_write(op, writer->sink, firn_buffer_bytes(&chunks[i].bloom_filter)));
+        firn_buffer_done(&chunks[i].bloom_filter);
+    }
+    return FIRN_OK;
+}
+
 firn_status firn_parquet_writer_add(struct firn_op *op, struct firn_parquet_writer *writer,
                                     struct firn_encoded_chunk *chunks, int64_t row_count)
 {
@@ -97,6 +112,7 @@ firn_status firn_parquet_writer_add(struct firn_op *op, struct firn_parquet_writ
         assert(chunks[i].row_count == row_count);
         FIRN_TRY(add_chunk(op, writer, &chunks[i], &group, &indexes[i]));
     }
+    FIRN_TRY(put_bloom_filters(op, writer, chunks, &group));
     FIRN_PUSH(&writer->results, &writer->groups, group);
     FIRN_PUSH(&writer->results, &writer->indexes, indexes);
     writer->row_count += row_count;

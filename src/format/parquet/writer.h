@@ -23,6 +23,8 @@ struct firn_chunk_options {
                                      numbers that grow steadily */
     bool page_v2;                 /* write.parquet.page-version v2 */
     bool statistics;              /* chunk statistics and page indexes */
+    uint32_t bloom_bytes_max;     /* of a bloom filter's blocks, a power of two; 0: none is wanted. BOOLEAN has none */
+    double bloom_fpp;             /* share of wrong answers it may give */
     struct firn_codec_context *codec_context; /* borrowed until close; NULL: the writer opens one of its own. Writers
                                                  used by one thread at a time may share it */
 };
@@ -46,6 +48,7 @@ struct firn_encoded_chunk {
     struct firn_column_chunk metadata;     /* offsets relative to the first byte; the file writer moves them */
     struct firn_column_index column_index; /* page_count 0: none (statistics off, or unordered type) */
     struct firn_offset_index offset_index; /* offsets relative to the first byte */
+    struct firn_buffer bloom_filter;       /* header and blocks; empty: none */
     struct firn_chunk_metrics metrics;
     struct firn_arena arena; /* owns everything the structs above point to */
     int64_t row_count;
@@ -69,6 +72,7 @@ struct firn_page_facts;
  * - a dictionary page whose dictionary cannot be the beginning of ours, or ours the beginning of it, value by value;
  * - a page that may begin or end within a row;
  * - a page made here that is still below the floor comes before it;
+ * - a bloom filter is wanted, and the page has values that are in no dictionary;
  * - levels in BIT_PACKED, bounds or counts that are missing or contradict each other, more than FIRN_PAGE_BYTES_MAX. */
 FIRN_CHECKED firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer,
                                                   const struct firn_page *page, const struct firn_page_facts *facts,
