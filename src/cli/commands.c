@@ -61,6 +61,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_inspect,
     &cmd_verify,
     &cmd_health,
+    &cmd_advise,
     &cmd_sql,
     &cmd_demo,
     &cmd_help,

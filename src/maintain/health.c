@@ -21,65 +21,6 @@ const char *firn_health_level_name(enum firn_health_level level)
     return levels[level].name;
 }
 
-/* What a finding tells people to run ------------------------------------------------------------------------------- */
-
-struct firn_text firn_health_word(const struct firn_health_checks *checks, struct firn_text text)
-{
-    struct firn_arena *arena = checks->op->arena;
-    struct firn_text out = FIRN_TEXT("");
-    bool is_plain = text.len > 0;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        is_plain = is_plain && (is_word || (i > 0 && (c == '-' || c == '=')) || c == '.' || c == '/' || c == ':');
-    }
-    if (is_plain)
-        return text;
-    for (ptrdiff_t at; (at = firn_text_find(text, '\'')) >= 0; text = firn_text_from(text, (size_t)at + 1))
-        out = firn_text_format(arena, "%.*s%.*s'\\''", FIRN_FMT(out), FIRN_FMT(firn_text_until(text, (size_t)at)));
-    return firn_text_format(arena, "'%.*s%.*s'", FIRN_FMT(out), FIRN_FMT(text));
-}
-
-/* Inside the quotes of a SQL text. */
-static struct firn_text sql_text(struct firn_arena *arena, struct firn_text text)
-{
-    struct firn_text out = FIRN_TEXT("");
-    for (ptrdiff_t at; (at = firn_text_find(text, '\'')) >= 0; text = firn_text_from(text, (size_t)at + 1))
-        out = firn_text_format(arena, "%.*s%.*s''", FIRN_FMT(out), FIRN_FMT(firn_text_until(text, (size_t)at)));
-    return firn_text_join(arena, out, text);
-}
-
-/* A table that was opened by its location is in no catalog by name: whoever runs the SQL has to say in which. */
-static struct firn_text catalog_name(const struct firn_health_checks *checks)
-{
-    const struct firn_table *table = checks->table;
-    bool is_named = table->catalog && !firn_text_same(table->name, table->identifier);
-    return is_named ? firn_catalog_name(table->catalog) : FIRN_TEXT("catalog");
-}
-
-struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure, const char *rest)
-{
-    struct firn_arena *arena = checks->op->arena;
-    return firn_text_format(arena, "firn %s %.*s%s%s", procedure,
-                            FIRN_FMT(firn_health_word(checks, checks->table->name)), *rest ? " " : "", rest);
-}
-
-struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure, const char *arguments)
-{
-    struct firn_arena *arena = checks->op->arena;
-    return firn_text_format(arena, "CALL %.*s.system.%s(table => '%.*s'%s%s)", FIRN_FMT(catalog_name(checks)),
-                            procedure, FIRN_FMT(sql_text(arena, checks->table->identifier)), *arguments ? ", " : "",
-                            arguments);
-}
-
-struct firn_text firn_health_alter(const struct firn_health_checks *checks, struct firn_text what)
-{
-    struct firn_text table = checks->table->identifier;
-    const char *quote = firn_text_find(table, '/') >= 0 ? "`" : ""; /* a location */
-    return firn_text_format(checks->op->arena, "ALTER TABLE %.*s.%s%.*s%s %.*s", FIRN_FMT(catalog_name(checks)), quote,
-                            FIRN_FMT(table), quote, FIRN_FMT(what));
-}
-
 /* What is mended is read, and written as fewer files. */
 static double money_of(const struct firn_prices *prices, const struct firn_health_finding *finding)
 {

@@ -4,6 +4,7 @@
 
 #include "firn/health.h"
 #include "firn/measure.h"
+#include "maintain/remedy.h"
 #include "maintain/survey.h"
 
 enum firn_health_limit_id {
@@ -54,15 +55,25 @@ struct firn_health_checks {
 
 /* Adds a finding, with money for its cost and gain. */
 void firn_health_add(struct firn_health_checks *checks, struct firn_health_finding finding);
-/* The command `firn PROCEDURE TABLE REST`, and the call of the same procedure with SQL arguments after the table
- * ("" for none, else "options => map(...)"). */
-struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure, const char *rest);
-struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure,
-                                  const char *arguments);
-/* A text as a shell takes it for one word. */
-struct firn_text firn_health_word(const struct firn_health_checks *checks, struct firn_text text);
-/* "ALTER TABLE catalog.db.t " and what follows. */
-struct firn_text firn_health_alter(const struct firn_health_checks *checks, struct firn_text what);
+/* What mends it, as remedy.h has it, for the table that is examined. */
+static inline struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure,
+                                                   const char *rest)
+{
+    return firn_remedy_command(checks->op->arena, checks->table, procedure, rest);
+}
+static inline struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure,
+                                                const char *arguments)
+{
+    return firn_remedy_call(checks->op->arena, checks->table, procedure, arguments);
+}
+static inline struct firn_text firn_health_word(const struct firn_health_checks *checks, struct firn_text text)
+{
+    return firn_remedy_word(checks->op->arena, text);
+}
+static inline struct firn_text firn_health_alter(const struct firn_health_checks *checks, struct firn_text what)
+{
+    return firn_remedy_alter(checks->op->arena, checks->table, what);
+}
 /* So many files fewer: requests and planning time follow from it. */
 struct firn_health_gain firn_health_fewer_files(const struct firn_survey *survey, int64_t files);
 

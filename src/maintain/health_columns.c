@@ -1,6 +1,7 @@
 /* What is ill about partitions, and about what planning knows of columns. */
 #include "base/math.h"
 #include "maintain/health.h"
+#include "maintain/transform_step.h"
 #include "table/metrics.h"
 
 /* A table of few partitions has not too many. */
@@ -35,26 +36,6 @@ static int64_t count_partitions_with_data(const struct firn_survey *survey)
     return count;
 }
 
-/* The next coarser transform of a field, as Spark spells it; empty: there is none. */
-static struct firn_text coarser(struct firn_arena *arena, const struct firn_transform *transform,
-                                struct firn_text column)
-{
-    switch (transform->id) {
-    case FIRN_TRANSFORM_HOUR:
-        return firn_text_format(arena, "days(%.*s)", FIRN_FMT(column));
-    case FIRN_TRANSFORM_DAY:
-        return firn_text_format(arena, "months(%.*s)", FIRN_FMT(column));
-    case FIRN_TRANSFORM_MONTH:
-        return firn_text_format(arena, "years(%.*s)", FIRN_FMT(column));
-    case FIRN_TRANSFORM_BUCKET:
-        return firn_text_format(arena, "bucket(%d, %.*s)", FIRN_MAX(transform->width / 8, 1), FIRN_FMT(column));
-    case FIRN_TRANSFORM_IDENTITY:
-        return firn_text_format(arena, "bucket(16, %.*s)", FIRN_FMT(column));
-    default:
-        return FIRN_TEXT("");
-    }
-}
-
 /* The last field that has a coarser transform: the first ones are what tables are pruned by most. */
 static struct firn_text coarser_spec(const struct firn_health_checks *checks)
 {
@@ -64,7 +45,7 @@ static struct firn_text coarser_spec(const struct firn_health_checks *checks)
     for (uint32_t i = spec ? spec->field_count : 0; i-- > 0;) {
         const struct firn_partition_field *field = &spec->fields[i];
         struct firn_text column = firn_schema_name(arena, schema, field->source_ids[0]);
-        struct firn_text with = coarser(arena, &field->transform, column);
+        struct firn_text with = firn_transform_coarser(arena, &field->transform, column);
         if (field->source_count != 1 || column.len == 0 || with.len == 0)
             continue;
         return firn_health_alter(checks, firn_text_format(arena, "REPLACE PARTITION FIELD `%.*s` WITH %.*s",
@@ -157,18 +138,12 @@ struct uncovered {
     double lowest; /* share of the files */
 };
 
-/* What a metrics mode other than none or counts keeps of a column without much ado. */
-static const char *wanted_mode(const struct firn_type *type)
-{
-    return type->id == FIRN_TYPE_STRING || type->id == FIRN_TYPE_BINARY ? "truncate(16)" : "full";
-}
-
 static void add_property(struct firn_health_checks *checks, const struct firn_survey_column *column,
                          struct uncovered *out)
 {
     struct firn_arena *arena = checks->op->arena;
     struct firn_text key = firn_text_format(arena, "write.metadata.metrics.column.%.*s", FIRN_FMT(column->name));
-    const char *mode = wanted_mode(column->type);
+    const char *mode = firn_remedy_metrics_mode(column->type);
     struct firn_text word = firn_health_word(checks, firn_text_format(arena, "%.*s=%s", FIRN_FMT(key), mode));
     out->words = firn_text_format(arena, "%.*s%s%.*s", FIRN_FMT(out->words), out->words.len ? " " : "", FIRN_FMT(word));
     out->properties = firn_text_format(arena, "%.*s%s'%.*s' = '%s'", FIRN_FMT(out->properties),

@@ -220,9 +220,11 @@ static void put_head(struct firn_html *html, const struct firn_health_page *page
 
 static void put_foot(struct firn_html *html)
 {
-    firn_html_put(html, "</main>\n<footer><p>Measured from metadata alone; no data file was opened. The score is 100, "
-                        "less 2 for each notice, 10 for each warning and 30 for each finding of an ill table. Requests "
-                        "are those of a scan of the whole table.</p><p>firn " FIRN_VERSION "</p></footer>\n<script>");
+    firn_html_put(html,
+                  "</main>\n<footer><p>Measured from metadata alone; no data file was opened. The score is 100, "
+                  "less 2 for each notice, 10 for each warning and 30 for each finding of an ill table. Requests "
+                  "are those of a scan of the whole table. Money is reckoned at the prices that firn was given, "
+                  "else at list prices of Amazon S3 Standard.</p><p>firn " FIRN_VERSION "</p></footer>\n<script>");
     firn_html_put(html, firn_health_page_script.data);
     firn_html_put(html, "</script></body></html>\n");
 }

@@ -171,7 +171,15 @@ static void put_chip(struct firn_html *html, const char *class, struct firn_text
     firn_html_putf(html, " %s</li>", what);
 }
 
-static void put_cost_and_gain(struct firn_html *html, const struct firn_health_finding *finding)
+static void put_money(struct firn_html *html, const struct firn_prices *prices, const char *class, double money,
+                      const char *what)
+{
+    if (money > 0)
+        put_chip(html, class, firn_money_text(html->op->arena, prices, money), what);
+}
+
+static void put_cost_and_gain(struct firn_html *html, const struct firn_prices *prices,
+                              const struct firn_health_finding *finding)
 {
     const struct firn_health_cost *cost = &finding->cost;
     const struct firn_health_gain *gain = &finding->gain;
@@ -182,6 +190,7 @@ static void put_cost_and_gain(struct firn_html *html, const struct firn_health_f
                  firn_text_format(arena, "%.*s in %.*s files", FIRN_FMT(firn_health_html_bytes(html, cost->bytes)),
                                   FIRN_FMT(firn_health_html_count(html, cost->files))),
                  "to read and write");
+    put_money(html, prices, "cost", cost->money, "to mend");
     if (gain->files > 0)
         put_chip(html, "gain", firn_health_html_count(html, gain->files), "files fewer");
     if (gain->manifests > 0)
@@ -192,10 +201,13 @@ static void put_cost_and_gain(struct firn_html *html, const struct firn_health_f
         put_chip(html, "gain", firn_health_html_bytes(html, gain->bytes), "freed");
     if (gain->planning_us >= 1000)
         put_chip(html, "gain", firn_measure_duration(arena, gain->planning_us / 1000), "off planning");
+    put_money(html, prices, "gain", gain->money_scan, "saved a scan");
+    put_money(html, prices, "gain", gain->money_month, "saved a month");
     firn_html_put(html, "</ul>");
 }
 
-static void put_finding(struct firn_html *html, const struct firn_health_finding *finding)
+static void put_finding(struct firn_html *html, const struct firn_prices *prices,
+                        const struct firn_health_finding *finding)
 {
     const char *class = levels[finding->level].class;
     bool has_numbers = finding->cost.files > 0 || finding->gain.files > 0 || finding->gain.manifests > 0 ||
@@ -210,7 +222,7 @@ static void put_finding(struct firn_html *html, const struct firn_health_finding
     put_command(html, "firn", finding->command);
     put_command(html, "Spark SQL", finding->call);
     if (has_numbers)
-        put_cost_and_gain(html, finding);
+        put_cost_and_gain(html, prices, finding);
     firn_html_put(html, "</li>");
 }
 
@@ -222,7 +234,7 @@ static void put_findings(struct firn_html *html, const struct firn_health_report
     }
     firn_html_put(html, "<h3>Findings</h3><ol class=\"findings\">");
     for (size_t i = 0; i < report->finding_count; i++)
-        put_finding(html, &report->findings[i]);
+        put_finding(html, &report->prices, &report->findings[i]);
     firn_html_put(html, "</ol>");
 }
 

@@ -89,7 +89,10 @@ struct firn_survey_commit {
     struct firn_text operation;
     struct firn_text writer; /* "spark", "flink", ...; "unknown" */
     int64_t added_files, added_bytes, added_rows, added_delete_files;
+    int64_t added_equality_files; /* of the delete files */
     int64_t removed_files, removed_bytes;
+    int64_t changed_partitions;
+    bool replaces_partitions; /* whole ones, as dynamic overwrites do */
     int64_t total_files, total_bytes, total_rows, total_delete_files;
 };
 

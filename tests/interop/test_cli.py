@@ -19,7 +19,7 @@ COMMANDS = [
     "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "set-properties", "unset-properties", "write-order", "sql", "rollback-to-snapshot",
     "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
-    "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "maintain", "demo",
+    "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "advise", "maintain", "demo",
 ]
 
 
@@ -85,6 +85,9 @@ def test_version(firn):
     (["health", "TABLE", "--all"], "--all"),
     (["health", "TABLE", "--threshold", "table-files=3"], "table-files"),
     (["health", "TABLE", "--threshold", "manifests.ill=1"], "manifests"),
+    (["advise"], "TABLE"),
+    (["advise", "TABLE", "--latency", "soon"], "latency"),
+    (["advise", "TABLE", "--file-size", "1"], "--file-size"),
     (["health", "TABLE", "--html", ""], "--html"),
     (["health", "TABLE", "--html", "/"], "--html"),
     (["--memory", "lots", "describe", "TABLE"], "lots"),
