@@ -246,6 +246,52 @@ static void numbers_in_a_row_take_a_few_bytes_a_page(void **state)
     firn_encoded_chunk_done(&chunk);
 }
 
+/* Texts of random digits, three pages. */
+static size_t encode_digits(struct firn_op *op, const struct firn_parquet_node *leaf, int32_t level)
+{
+    enum { ROWS = 60000, DIGITS = 32 };
+    struct firn_chunk_options options = firn_chunk_options_default();
+    struct firn_encoded_chunk chunk;
+    struct firn_chunk_writer *writer;
+    struct firn_slice *slices = FIRN_NEW_ARRAY(op->arena, struct firn_slice, ROWS);
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        char *text = FIRN_NEW_ARRAY(op->arena, char, DIGITS);
+        for (int at = 0; at < DIGITS; at++) {
+            random = random * UINT64_C(6364136223846793005) + 1;
+            text[at] = "0123456789abcdef"[random >> 60];
+        }
+        slices[i] = (struct firn_slice){ (const uint8_t *)text, DIGITS };
+    }
+    const struct firn_vector vector = {
+        .type = leaf->type, .slot_count = ROWS, .value_count = ROWS, .row_count = ROWS, .values = { .slice = slices }
+    };
+    options.codec_level = level;
+    CHECK_OK(op, firn_chunk_writer_open(op, leaf, &options, &writer));
+    CHECK_OK(op, firn_chunk_writer_append(op, writer, &vector));
+    CHECK_OK(op, firn_chunk_writer_finish(op, writer, &chunk));
+    firn_chunk_writer_close(writer);
+    size_t bytes = chunk.bytes.len;
+    firn_encoded_chunk_done(&chunk);
+    return bytes;
+}
+
+/* What a thorough search cannot make smaller is not searched thoroughly, unless somebody asked for it. */
+static void a_level_nobody_asked_for_is_the_quick_one_where_that_is_no_larger(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct sample *sample = calloc(1, sizeof *sample);
+    sample->kind = &kinds[0];
+    while (sample->kind->type != FIRN_PARQUET_BYTE_ARRAY)
+        sample->kind++;
+    sample->shape = "q";
+    build_schema(op, sample);
+    size_t by_default = encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_DEFAULT);
+    assert_int_equal(by_default, encode_digits(op, sample->leaf, 1));
+    CHECK(by_default < encode_digits(op, sample->leaf, 3), "%zu bytes", by_default);
+    free(sample);
+}
+
 static void chunks_with_nan_have_no_bounds_in_the_file(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -497,6 +543,7 @@ int main(void)
         TEST(pages_written_with_a_dictionary_outlive_it),
         TEST(deltas_decode_to_the_values),
         TEST(numbers_in_a_row_take_a_few_bytes_a_page),
+        TEST(a_level_nobody_asked_for_is_the_quick_one_where_that_is_no_larger),
         TEST(chunks_with_nan_have_no_bounds_in_the_file),
         TEST(memory_limits_are_reported),
         TEST(files_say_what_they_hold),

@@ -6,7 +6,7 @@
 
 #include <libdeflate.h>
 
-enum { LENGTH_BYTES = 4 };
+enum { LENGTH_BYTES = 4, QUICK_LEVEL = 1, PAGES_PER_TRIAL = 16 };
 
 void firn_page_writer_done(struct firn_page_writer *writer)
 {
@@ -37,11 +37,42 @@ static firn_status put_sized_levels(struct firn_op *op, const uint8_t *levels, u
     return FIRN_OK;
 }
 
-/* Replaces writer->compressed by what the file holds of `raw`. */
+/* Appends what the file holds of `raw` to writer->compressed; gives its size. */
+static firn_status compress_at(struct firn_op *op, struct firn_page_writer *writer, int32_t level,
+                               struct firn_bytes raw, size_t *len)
+{
+    size_t before = writer->compressed.len;
+    FIRN_TRY(firn_codec_compress(op, writer->context, writer->codec, level, raw, &writer->compressed));
+    *len = writer->compressed.len - before;
+    return FIRN_OK;
+}
+
+/* Compresses with both levels and keeps the smaller form, and the level for the pages to come. */
+static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
+{
+    size_t thorough, quick;
+    FIRN_TRY(compress_at(op, writer, writer->codec_level, raw, &thorough));
+    FIRN_TRY(compress_at(op, writer, QUICK_LEVEL, raw, &quick));
+    writer->quick = quick <= thorough;
+    writer->pages_to_trial = PAGES_PER_TRIAL - 1;
+    if (writer->quick)
+        memmove(writer->compressed.data, writer->compressed.data + thorough, quick);
+    writer->compressed.len = writer->quick ? quick : thorough;
+    return FIRN_OK;
+}
+
+/* Replaces writer->compressed by what the file holds of `raw`. Searching for repeats that are not there, as in texts of
+ * random digits, takes zstd long and makes them no smaller: where nobody asked for a level, such pages get a quick one.
+ */
 static firn_status compress(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
 {
+    bool chooses = writer->codec == FIRN_CODEC_ZSTD && writer->codec_level == FIRN_CODEC_LEVEL_DEFAULT;
+    size_t len;
     firn_buffer_clear(&writer->compressed);
-    return firn_codec_compress(op, writer->context, writer->codec, writer->codec_level, raw, &writer->compressed);
+    if (chooses && writer->pages_to_trial == 0)
+        return compress_trying(op, writer, raw);
+    writer->pages_to_trial -= chooses;
+    return compress_at(op, writer, writer->quick ? QUICK_LEVEL : writer->codec_level, raw, &len);
 }
 
 /* Appends header and body, adding the CRC and the body's sizes to the header. The body comes in two parts. */

@@ -10,6 +10,8 @@ struct firn_page_writer {
     enum firn_codec codec;
     int32_t codec_level;
     bool page_v2;
+    bool quick; /* a lower level than the default makes pages no larger, as tried with one of them */
+    uint32_t pages_to_trial;
     struct firn_buffer body, compressed;
 };
 
