@@ -150,7 +150,8 @@ static void sort_range(const struct sorting *sorting, size_t first, size_t count
     take_prefixes(sorting, first, count, depth);
     sort_by_prefix(sorting, first, count);
     const struct entry *entries = sorting->entries + first;
-    for (size_t i = 0, end; i < count; i = end) {
+    bool is_whole = !sorting->keys->offsets && depth + PREFIX_BYTES >= sorting->keys->width;
+    for (size_t i = 0, end; i < count && !is_whole; i = end) {
         for (end = i + 1; end < count && entries[end].prefix == entries[i].prefix;)
             end++;
         if (end - i > 1)

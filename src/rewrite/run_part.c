@@ -4,29 +4,48 @@
 #include "base/math.h"
 
 enum {
-    SKIPS = 15,      /* after a part that did not shrink so many are not tried */
-    SHRINK_RATIO = 8 /* what shrinks by less than one part in so many is left as it is */
+    SKIPS = 15,      /* after a part that did not shrink enough so many are not tried */
+    SHRINK_RATIO = 2 /* to less than one part in so many; less is not worth the time */
 };
 
-firn_status firn_run_part_put(struct firn_op *op, struct firn_run_part head, struct firn_bytes body,
+firn_status firn_run_part_begin(struct firn_op *op, struct firn_buffer *out, size_t *begin)
+{
+    uint8_t *at;
+    *begin = out->len;
+    return firn_buffer_extend(op, out, sizeof(struct firn_run_part), &at);
+}
+
+/* Puts the compressed form of a body at the end of `out` in its place. False: it is not small enough. */
+static firn_status compress_body(struct firn_op *op, struct firn_codec_context *codec, size_t body_begin,
+                                 struct firn_buffer *out, bool *pays)
+{
+    struct firn_buffer packed = { 0 };
+    size_t body_bytes = out->len - body_begin;
+    firn_status status = firn_codec_compress(op, codec, FIRN_CODEC_LZ4_RAW, FIRN_CODEC_LEVEL_DEFAULT,
+                                             (struct firn_bytes){ out->data + body_begin, body_bytes }, &packed);
+    *pays = status == FIRN_OK && packed.len < body_bytes / SHRINK_RATIO;
+    if (*pays) {
+        memcpy(out->data + body_begin, packed.data, packed.len);
+        out->len = body_begin + packed.len;
+    }
+    firn_buffer_done(&packed);
+    return status;
+}
+
+firn_status firn_run_part_end(struct firn_op *op, struct firn_run_part head, size_t begin,
                               struct firn_codec_context *codec, uint8_t *skips, struct firn_buffer *out)
 {
-    size_t begin = out->len, body_begin = begin + sizeof head;
-    head.body_bytes = body.len;
-    head.is_compressed = *skips == 0;
-    FIRN_TRY(firn_buffer_append(op, out, &head, sizeof head));
-    if (head.is_compressed) {
-        FIRN_TRY(firn_codec_compress(op, codec, FIRN_CODEC_LZ4_RAW, FIRN_CODEC_LEVEL_DEFAULT, body, out));
-        head.is_compressed = out->len - body_begin < body.len - body.len / SHRINK_RATIO;
-        *skips = head.is_compressed ? 0 : SKIPS;
-    } else {
+    bool pays = false;
+    head.body_bytes = out->len - begin - sizeof head;
+    if (*skips > 0)
         --*skips;
+    else {
+        FIRN_TRY(compress_body(op, codec, begin + sizeof head, out, &pays));
+        *skips = pays ? 0 : SKIPS;
     }
-    if (head.is_compressed)
-        return FIRN_OK;
-    out->len = body_begin;
+    head.is_compressed = pays;
     memcpy(out->data + begin, &head, sizeof head);
-    return firn_buffer_append(op, out, body.data, body.len);
+    return FIRN_OK;
 }
 
 static firn_status broken(struct firn_op *op)
@@ -78,7 +97,6 @@ firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *ve
         .has_rep = vector->rep != NULL,
         .has_def = vector->def != NULL,
     };
-    firn_buffer_clear(body);
     if (is_text)
         FIRN_TRY(put_lengths(op, vector, body));
     else

@@ -14,15 +14,18 @@ struct firn_run_part {
     uint64_t body_bytes; /* before it is compressed */
 };
 
-/* Appends a part. `*skips` counts parts that are left as they are, after one that did not shrink. */
-FIRN_CHECKED firn_status firn_run_part_put(struct firn_op *op, struct firn_run_part head, struct firn_bytes body,
+/* Begins a part at the end of `out`, behind which its body is to be appended; gives where. */
+FIRN_CHECKED firn_status firn_run_part_begin(struct firn_op *op, struct firn_buffer *out, size_t *begin);
+/* Ends the part, of which `head` says the counts. `*skips` counts parts that are left as they are, after one that did
+ * not shrink. */
+FIRN_CHECKED firn_status firn_run_part_end(struct firn_op *op, struct firn_run_part head, size_t begin,
                                            struct firn_codec_context *codec, uint8_t *skips, struct firn_buffer *out);
 /* Gives head and body of a part; the body borrows from `bytes` or from `scratch`. */
 FIRN_CHECKED firn_status firn_run_part_get(struct firn_op *op, struct firn_bytes bytes,
                                            struct firn_codec_context *codec, struct firn_buffer *scratch,
                                            struct firn_run_part *head, struct firn_bytes *body);
 
-/* The head of a vector's part; replaces `body`. Values must not be indices. */
+/* Appends the body of a vector's part and gives the head. Values must not be indices. */
 FIRN_CHECKED firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *vector,
                                              struct firn_buffer *body, struct firn_run_part *head);
 /* The vector of a part of `leaf`; borrows from the body and from `slices`. Its values may not be aligned. */

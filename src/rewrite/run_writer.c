@@ -12,7 +12,7 @@ struct part_size {
 };
 
 struct part_writer {
-    struct firn_buffer bytes, body; /* parts end to end; the body of one before it is compressed */
+    struct firn_buffer bytes; /* parts end to end */
     FIRN_ARRAY(struct part_size) sizes;
 };
 
@@ -37,7 +37,6 @@ void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, st
 static firn_status make_key_body(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first,
                                  uint32_t count, struct firn_buffer *body)
 {
-    firn_buffer_clear(body);
     for (uint32_t i = 0; i < count && rows->keys.offsets; i++) {
         uint32_t len = (uint32_t)firn_row_key(&rows->keys, rows->order[first + i]).len;
         FIRN_TRY(firn_buffer_append(op, body, &len, sizeof len));
@@ -65,19 +64,21 @@ static firn_status make_part(struct firn_op *op, const struct writing *writing, 
     struct part_writer *to = &writing->parts[part];
     bool is_leaf = part < writer->run->schema.leaf_count;
     struct firn_run_part head = { .row_count = FIRN_MIN(writer->block_rows, writing->end - first) };
+    size_t begin;
     FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(firn_run_part_begin(op, &to->bytes, &begin));
     if (is_leaf)
         FIRN_TRY(
-            make_leaf_body(op, &writing->rows->columns[part], writing->rows->order + first, taken, &to->body, &head));
+            make_leaf_body(op, &writing->rows->columns[part], writing->rows->order + first, taken, &to->bytes, &head));
     else
-        FIRN_TRY(make_key_body(op, writing->rows, first, head.row_count, &to->body));
-    size_t before = to->bytes.len;
-    FIRN_TRY(firn_run_part_put(op, head, firn_buffer_bytes(&to->body), is_leaf ? writer->run->codecs[part] : NULL,
-                               &writer->skips[part], &to->bytes));
-    if (to->bytes.len - before > UINT32_MAX)
+        FIRN_TRY(make_key_body(op, writing->rows, first, head.row_count, &to->bytes));
+    size_t held_bytes = to->bytes.len - begin;
+    FIRN_TRY(firn_run_part_end(op, head, begin, is_leaf ? writer->run->codecs[part] : NULL, &writer->skips[part],
+                               &to->bytes));
+    if (to->bytes.len - begin > UINT32_MAX)
         return firn_fail(op, FIRN_LIMIT, "%u rows take %zu bytes in one column, too many to be sorted", head.row_count,
-                         to->bytes.len - before);
-    struct part_size size = { (uint32_t)(to->bytes.len - before), to->body.len };
+                         to->bytes.len - begin);
+    struct part_size size = { (uint32_t)(to->bytes.len - begin), held_bytes };
     FIRN_PUSH(op->arena, &to->sizes, size);
     return FIRN_OK;
 }
@@ -143,10 +144,8 @@ static firn_status put_stretch(struct firn_op *op, struct writing *writing, stru
     firn_status status = firn_pool_run(op, run->context->pool, part_count, 0, make_parts, writing);
     if (status == FIRN_OK)
         status = put_blocks(op, writing, bytes, results, out);
-    for (uint32_t i = 0; i < part_count; i++) {
+    for (uint32_t i = 0; i < part_count; i++)
         firn_buffer_done(&writing->parts[i].bytes);
-        firn_buffer_done(&writing->parts[i].body);
-    }
     op->arena = results;
     firn_arena_done(&scratch);
     return status;

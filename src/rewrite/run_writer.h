@@ -24,7 +24,7 @@ struct firn_run_writer {
     struct firn_group_run *run;
     struct firn_spill *spill;
     uint32_t block_rows;
-    uint8_t *skips; /* one a part, as firn_run_part_put has it */
+    uint8_t *skips; /* one a part, as firn_run_part_end has it */
 };
 void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, struct firn_group_run *run,
                           struct firn_spill *spill, uint32_t block_rows);

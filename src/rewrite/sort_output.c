@@ -59,27 +59,29 @@ static double row_bytes(const struct appending *appending)
     return output->rows_done > 0 ? FIRN_MAX(bytes / (double)output->rows_done, 1e-3) : appending->held_row_bytes;
 }
 
-/* Equal parts of `bytes`, none much larger than `most`. */
-static double part_of(double bytes, double most)
+/* How many equal parts `bytes` make, none much larger than `most`. */
+static double parts_of(double bytes, double most)
 {
-    return bytes / FIRN_MAX(ceil(bytes / most - 1.0 / TOLERANCE_DIVISOR), 1);
+    return FIRN_MAX(ceil(bytes / most - 1.0 / TOLERANCE_DIVISOR), 1);
 }
 
-/* The size that the file in progress shall have: an equal part of what is left of the partition. */
-static double file_target(const struct appending *appending)
-{
-    const struct firn_sort_output *output = appending->output;
-    double bytes = (double)firn_output_file_bytes(&output->output) +
-                   (double)firn_output_row_group_bytes(&output->output) +
-                   (double)output->rows_left * row_bytes(appending);
-    return part_of(bytes, (double)output->run->group->file_bytes_max);
-}
+/* Sizes that the file and the row group in progress shall have: equal parts of what is left of the partition, and of
+ * the file. */
+struct targets {
+    double file_bytes, row_group_bytes;
+    bool is_last_file, is_last_row_group; /* all that is left goes there */
+};
 
-static double row_group_target(const struct appending *appending)
+static struct targets targets(const struct appending *appending)
 {
     const struct firn_sort_output *output = appending->output;
-    double left = file_target(appending) - (double)firn_output_file_bytes(&output->output);
-    return part_of(FIRN_MAX(left, 1), (double)output->run->row_group_bytes);
+    double written = (double)firn_output_file_bytes(&output->output);
+    double left =
+        (double)firn_output_row_group_bytes(&output->output) + (double)output->rows_left * row_bytes(appending);
+    double files = parts_of(written + left, (double)output->run->group->file_bytes_max);
+    double file_bytes = (written + left) / files, rest = FIRN_MAX(file_bytes - written, 1);
+    double row_groups = parts_of(rest, (double)output->run->row_group_bytes);
+    return (struct targets){ file_bytes, rest / row_groups, files <= 1, files <= 1 && row_groups <= 1 };
 }
 
 /* Rows whose encoding surely fits in memory. */
@@ -95,7 +97,7 @@ static double rows_in_memory(const struct appending *appending)
 static uint32_t plan_step(const struct appending *appending, uint32_t rows)
 {
     const struct firn_sort_output *output = appending->output;
-    double room = row_group_target(appending) - (double)firn_output_row_group_bytes(&output->output);
+    double room = targets(appending).row_group_bytes - (double)firn_output_row_group_bytes(&output->output);
     if (output->rows_done == 0)
         room /= FIRST_STEP_DIVISOR;
     double fit = FIRN_MIN(ceil(room / row_bytes(appending)), rows_in_memory(appending));
@@ -161,15 +163,16 @@ static firn_status note_full(struct firn_op *op, struct appending *appending)
 static firn_status end_full(struct firn_op *op, struct appending *appending)
 {
     struct firn_sort_output *output = appending->output;
+    struct targets target = targets(appending);
     uint64_t memory = output->run->encoder_bytes - output->run->encoder_bytes / MEMORY_STEP_DIVISOR;
     double bytes = (double)firn_output_row_group_bytes(&output->output);
-    bool is_full = bytes >= row_group_target(appending) * (1 - 0.5 / TOLERANCE_DIVISOR);
+    double file_bytes = bytes + (double)firn_output_file_bytes(&output->output);
+    bool is_full = bytes >= target.row_group_bytes * (1 - 0.5 / TOLERANCE_DIVISOR);
     if (output->rows_left == 0 || output->is_full)
         return FIRN_OK;
-    double file = file_target(appending), left = file - bytes - (double)firn_output_file_bytes(&output->output);
-    if (is_full && left <= file / TOLERANCE_DIVISOR)
+    if (is_full && !target.is_last_file && file_bytes >= target.file_bytes * (1 - 1.0 / TOLERANCE_DIVISOR))
         return note_full(op, appending);
-    if (is_full || firn_output_memory(&output->output) > memory)
+    if ((is_full && !target.is_last_row_group) || firn_output_memory(&output->output) > memory)
         return firn_output_flush(op, &output->output);
     return FIRN_OK;
 }
