@@ -1,7 +1,8 @@
-/* WHERE texts over a schema of every primitive type: parsed, printed, and evaluated against a file without metrics. */
+/* WHERE texts over a schema of every primitive type: parsed, printed, evaluated against a file without metrics, and
+ * explained. */
 #include "fuzz.h"
 
-#include "table/expression.h"
+#include "maintain/explain.h"
 
 static const char *const types[] = { "boolean",        "int",       "long",    "float",        "double",      "date",
                                      "time",           "timestamp", "string",  "uuid",         "timestamptz", "binary",
@@ -24,6 +25,13 @@ static firn_status make_schema(struct firn_op *op, struct firn_schema *out)
     return firn_schema_parse(op, json, out);
 }
 
+static void explain_leaf(void *context, const struct firn_predicate *leaf)
+{
+    bool may_match = firn_predicate_file_may_match(leaf, context);
+    if ((firn_predicate_stay(leaf, context) != FIRN_STAY_RULED_OUT) != may_match)
+        __builtin_trap();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct fuzz_op fuzz;
@@ -33,12 +41,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct firn_data_file file = { .record_count = 1 };
     if (make_schema(op, &schema) != FIRN_OK)
         __builtin_trap();
-    firn_status status = firn_predicate_parse(op, (struct firn_text){ (const char *)data, len }, &schema, &predicate);
-    if (status != FIRN_OK && status != FIRN_USAGE)
+    struct firn_text text = { (const char *)data, len };
+    firn_status strict = firn_predicate_parse(op, text, &schema, &predicate);
+    if (strict == FIRN_OK) {
+        firn_predicate_text(op->arena, predicate);
+        firn_predicate_file_may_match(predicate, &file);
+    }
+    firn_status status = firn_predicate_parse_any(op, text, &schema, &predicate);
+    if ((strict != FIRN_OK && strict != FIRN_USAGE) || (status != FIRN_OK && status != FIRN_USAGE) ||
+        (strict == FIRN_OK && status != FIRN_OK))
         __builtin_trap();
     if (status == FIRN_OK) {
         firn_predicate_text(op->arena, predicate);
-        firn_predicate_file_may_match(predicate, &file);
+        firn_explain_visit_leaves(predicate, explain_leaf, &file);
+        firn_explain_rewrite(op->arena, text, &schema, predicate);
     }
     return fuzz_end(&fuzz);
 }

@@ -296,7 +296,7 @@ extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_file
     cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_maintain, cmd_health, cmd_advise, cmd_sql,
     cmd_help;
 extern const struct cli_command cmd_rewrite_position_delete_files, cmd_convert_equality_deletes, cmd_rewrite_manifests;
-extern const struct cli_command cmd_compute_table_stats, cmd_compute_partition_stats;
+extern const struct cli_command cmd_explain, cmd_compute_table_stats, cmd_compute_partition_stats;
 extern const struct cli_command cmd_set_properties, cmd_unset_properties, cmd_write_order;
 extern const struct cli_command cmd_create_branch, cmd_create_tag, cmd_drop_branch, cmd_drop_tag;
 extern const struct cli_command cmd_rollback_to_snapshot, cmd_rollback_to_timestamp, cmd_set_current_snapshot;

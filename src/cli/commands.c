@@ -62,6 +62,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_verify,
     &cmd_health,
     &cmd_advise,
+    &cmd_explain,
     &cmd_sql,
     &cmd_demo,
     &cmd_help,

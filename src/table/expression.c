@@ -28,8 +28,9 @@ static const struct {
     [FIRN_PRED_NOT_NAN] = { "IS NOT NAN", FIRN_PRED_NOT_NAN, FIRN_PRED_IS_NAN },
     [FIRN_PRED_STARTS_WITH] = { "LIKE", FIRN_PRED_STARTS_WITH, FIRN_PRED_NOT_STARTS_WITH },
     [FIRN_PRED_NOT_STARTS_WITH] = { "NOT LIKE", FIRN_PRED_NOT_STARTS_WITH, FIRN_PRED_STARTS_WITH },
+    [FIRN_PRED_OPAQUE] = { "", FIRN_PRED_OPAQUE, FIRN_PRED_OPAQUE },
 };
-_Static_assert(FIRN_COUNT_OF(ops) == FIRN_PRED_NOT_STARTS_WITH + 1, "one row per operator");
+_Static_assert(FIRN_COUNT_OF(ops) == FIRN_PRED_OPAQUE + 1, "one row per operator");
 
 enum firn_predicate_op firn_predicate_op_flip(enum firn_predicate_op op)
 {
@@ -98,6 +99,10 @@ static void add(struct builder *builder, struct firn_text text)
 
 static void add_leaf(struct builder *builder, const struct firn_predicate *leaf)
 {
+    if (leaf->op == FIRN_PRED_OPAQUE) {
+        add(builder, leaf->opaque->text);
+        return;
+    }
     bool list = leaf->op == FIRN_PRED_IN || leaf->op == FIRN_PRED_NOT_IN;
     add(builder, leaf->field->name);
     add(builder, FIRN_TEXT(" "));

@@ -24,7 +24,19 @@ enum firn_predicate_op {
     FIRN_PRED_IS_NAN,
     FIRN_PRED_NOT_NAN,
     FIRN_PRED_STARTS_WITH,
-    FIRN_PRED_NOT_STARTS_WITH
+    FIRN_PRED_NOT_STARTS_WITH,
+    FIRN_PRED_OPAQUE /* only the rows tell; only from firn_predicate_parse_any */
+};
+
+/* A condition that neither partitions nor metrics can judge: a function or arithmetic on a column, two columns
+ * compared, a LIKE pattern that is no prefix. */
+struct firn_opaque {
+    size_t at;                     /* where it stands in the WHERE text */
+    struct firn_text text;         /* as written */
+    struct firn_text function;     /* the one that stands alone on a side of the comparison; empty: nothing so simple */
+    struct firn_text arguments[2]; /* its last constants, or the type of a cast; empty: not so many */
+    enum firn_predicate_op compare; /* the function's result with `value`: EQ to GT_EQ; TRUE: no comparison */
+    struct firn_text value;         /* a number, or the content of a text, date or timestamp */
 };
 
 /* A bound predicate; NOT is pushed down to the leaves. */
@@ -32,6 +44,7 @@ struct firn_predicate {
     enum firn_predicate_op op;
     const struct firn_predicate *left, *right; /* AND, OR */
     const struct firn_field *field;            /* leaves; a primitive column, nested in structs or not */
+    const struct firn_opaque *opaque;          /* OPAQUE; its field is the first that it names */
     struct firn_value *values;                 /* one; several for IN and NOT IN; of the field's type */
     uint32_t value_count;
 };
@@ -44,6 +57,10 @@ struct firn_predicate {
  * fit. */
 FIRN_CHECKED firn_status firn_predicate_parse(struct firn_op *op, struct firn_text text,
                                               const struct firn_schema *schema, const struct firn_predicate **out);
+/* As firn_predicate_parse, and takes conditions that only the rows can judge as OPAQUE leaves, which rule nothing out.
+ */
+FIRN_CHECKED firn_status firn_predicate_parse_any(struct firn_op *op, struct firn_text text,
+                                                  const struct firn_schema *schema, const struct firn_predicate **out);
 struct firn_text firn_predicate_text(struct firn_arena *arena, const struct firn_predicate *predicate);
 
 /* Spark's casts of text: "2024", "2024-1", "2024-01-05"; with a time for timestamps. Times without a zone are UTC. */
@@ -56,5 +73,21 @@ bool firn_predicate_manifest_may_match(const struct firn_predicate *predicate, c
 bool firn_predicate_partition_may_match(const struct firn_predicate *predicate, const struct firn_partition_spec *spec,
                                         const struct firn_type *types, const struct firn_partition *partition);
 bool firn_predicate_file_may_match(const struct firn_predicate *predicate, const struct firn_data_file *file);
+
+/* Why the metrics of a file do not rule it out for one condition. */
+enum firn_stay {
+    FIRN_STAY_RULED_OUT,  /* they do */
+    FIRN_STAY_ALL_MATCH,  /* every row matches */
+    FIRN_STAY_OPAQUE,     /* only the rows tell */
+    FIRN_STAY_NO_METRICS, /* nothing is recorded of the column */
+    FIRN_STAY_NO_BOUNDS,  /* counts are, bounds are not */
+    FIRN_STAY_BAD_BOUNDS, /* bounds are recorded, but are none of the column's type */
+    FIRN_STAY_NULLS,      /* IS NULL: there are nulls, or may be; IS NOT NULL: there are values */
+    FIRN_STAY_NANS,       /* NaN may be there, which the condition takes */
+    FIRN_STAY_NOT_EQUAL,  /* the condition takes all but few values */
+    FIRN_STAY_TRUNCATED,  /* the value begins as a cut bound does: the whole bound might have told */
+    FIRN_STAY_OVERLAP     /* some value between the bounds matches */
+};
+enum firn_stay firn_predicate_stay(const struct firn_predicate *leaf, const struct firn_data_file *file);
 
 #endif

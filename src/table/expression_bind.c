@@ -451,6 +451,13 @@ static bool split_pattern(struct firn_arena *arena, struct firn_text pattern, st
     return true;
 }
 
+bool firn_predicate_is_prefix(struct firn_arena *arena, struct firn_text pattern)
+{
+    struct firn_text prefix;
+    bool open;
+    return split_pattern(arena, pattern, &prefix, &open);
+}
+
 firn_status firn_predicate_like(struct firn_op *op, const struct firn_field *field, bool negate,
                                 const struct firn_literal *pattern, const struct firn_predicate **out)
 {

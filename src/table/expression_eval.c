@@ -10,20 +10,7 @@
 
 #include <math.h>
 
-struct span {
-    bool may_be_null, may_be_nan, may_be_value; /* value: neither null nor NaN */
-    bool has_lower, has_upper;
-    bool exact; /* both bounds are values that are there, not rounded ones: lower == upper tells all */
-    struct firn_value lower, upper;
-};
-
-/* What stands for a column in a partition tuple: a transform of it. NULL: the column itself. */
-struct view {
-    const struct firn_transform *transform;
-    const struct firn_type *source;
-};
-
-static const struct span anything = { .may_be_null = true, .may_be_nan = true, .may_be_value = true };
+static const struct firn_span anything = { .may_be_null = true, .may_be_nan = true, .may_be_value = true };
 
 static bool is_real(enum firn_type_id id)
 {
@@ -43,22 +30,22 @@ static bool starts_with(const struct firn_value *value, struct firn_bytes prefix
     return firn_text_starts(firn_text_of_bytes(value->bytes), firn_text_of_bytes(prefix));
 }
 
-static bool below_lower(const struct span *span, const struct firn_value *value)
+static bool below_lower(const struct firn_span *span, const struct firn_value *value)
 {
     return span->has_lower && compare(value, &span->lower) < 0;
 }
 
-static bool above_upper(const struct span *span, const struct firn_value *value)
+static bool above_upper(const struct firn_span *span, const struct firn_value *value)
 {
     return span->has_upper && compare(value, &span->upper) > 0;
 }
 
-static bool contains(const struct span *span, const struct firn_value *value)
+static bool contains(const struct firn_span *span, const struct firn_value *value)
 {
     return !below_lower(span, value) && !above_upper(span, value);
 }
 
-static bool contains_any(const struct span *span, const struct firn_predicate *leaf)
+static bool contains_any(const struct firn_span *span, const struct firn_predicate *leaf)
 {
     for (uint32_t i = 0; i < leaf->value_count; i++)
         if (contains(span, &leaf->values[i]))
@@ -67,12 +54,12 @@ static bool contains_any(const struct span *span, const struct firn_predicate *l
 }
 
 /* Whether all values of the span are `value`. */
-static bool is_only(const struct span *span, const struct firn_value *value)
+static bool is_only(const struct firn_span *span, const struct firn_value *value)
 {
     return span->exact && compare(&span->lower, value) == 0 && compare(&span->upper, value) == 0;
 }
 
-static bool is_only_one_of(const struct span *span, const struct firn_predicate *leaf)
+static bool is_only_one_of(const struct firn_span *span, const struct firn_predicate *leaf)
 {
     for (uint32_t i = 0; i < leaf->value_count; i++)
         if (is_only(span, &leaf->values[i]))
@@ -81,21 +68,21 @@ static bool is_only_one_of(const struct span *span, const struct firn_predicate 
 }
 
 /* Texts with the prefix lie from the prefix itself up to the first text above that does not begin with it. */
-static bool holds_prefix(const struct span *span, const struct firn_value *prefix)
+static bool holds_prefix(const struct firn_span *span, const struct firn_value *prefix)
 {
     if (above_upper(span, prefix))
         return false;
     return !span->has_lower || compare(&span->lower, prefix) <= 0 || starts_with(&span->lower, prefix->bytes);
 }
 
-static bool all_have_prefix(const struct span *span, const struct firn_value *prefix)
+static bool all_have_prefix(const struct firn_span *span, const struct firn_value *prefix)
 {
     return span->has_lower && span->has_upper && starts_with(&span->lower, prefix->bytes) &&
            starts_with(&span->upper, prefix->bytes);
 }
 
 /* The comparison over values of the column itself. */
-static bool value_may_match(const struct firn_predicate *leaf, const struct span *span)
+static bool value_may_match(const struct firn_predicate *leaf, const struct firn_span *span)
 {
     const struct firn_value *value = leaf->values;
     switch (leaf->op) {
@@ -123,7 +110,8 @@ static bool value_may_match(const struct firn_predicate *leaf, const struct span
 }
 
 /* EQ and IN through any transform: the transformed constants against the transformed span. */
-static bool transformed_may_equal(const struct firn_predicate *leaf, const struct view *view, const struct span *span)
+static bool transformed_may_equal(const struct firn_predicate *leaf, const struct firn_view *view,
+                                  const struct firn_span *span)
 {
     for (uint32_t i = 0; i < leaf->value_count; i++) {
         struct firn_value result = firn_transform_value(view->transform, view->source, &leaf->values[i]);
@@ -135,7 +123,7 @@ static bool transformed_may_equal(const struct firn_predicate *leaf, const struc
 
 /* The greatest source value of a truncated number: upper + width - 1. False when it passes the type's limit; then the
  * truncated value may also be the wrapped one of the type's least values, and nothing is known. */
-static bool truncated_top(const struct view *view, const struct firn_value *upper, firn_int128 *out)
+static bool truncated_top(const struct firn_view *view, const struct firn_value *upper, firn_int128 *out)
 {
     firn_int128 base = view->source->id == FIRN_TYPE_DECIMAL ? upper->decimal : upper->integer;
     if (__builtin_add_overflow(base, view->transform->width - 1, out))
@@ -145,8 +133,8 @@ static bool truncated_top(const struct view *view, const struct firn_value *uppe
     return *out <= (view->source->id == FIRN_TYPE_INT ? (firn_int128)INT32_MAX : (firn_int128)INT64_MAX);
 }
 
-static bool truncated_number_may_match(const struct firn_predicate *leaf, const struct view *view,
-                                       const struct span *span)
+static bool truncated_number_may_match(const struct firn_predicate *leaf, const struct firn_view *view,
+                                       const struct firn_span *span)
 {
     const struct firn_value *value = leaf->values;
     firn_int128 top = 0, wanted = view->source->id == FIRN_TYPE_DECIMAL ? value->decimal : value->integer;
@@ -166,8 +154,8 @@ static bool truncated_number_may_match(const struct firn_predicate *leaf, const 
 }
 
 /* Truncated texts: each source value begins with its truncated one. */
-static bool truncated_text_may_match(const struct firn_predicate *leaf, const struct view *view,
-                                     const struct span *span)
+static bool truncated_text_may_match(const struct firn_predicate *leaf, const struct firn_view *view,
+                                     const struct firn_span *span)
 {
     const struct firn_value *value = leaf->values;
     struct firn_value cut = firn_transform_value(view->transform, view->source, value);
@@ -188,7 +176,7 @@ static bool truncated_text_may_match(const struct firn_predicate *leaf, const st
 }
 
 /* Old writers rounded times before 1970 towards zero, so a recorded unit of zero or below may hold the one before. */
-static struct span widen_time(const struct view *view, struct span span)
+static struct firn_span widen_time(const struct firn_view *view, struct firn_span span)
 {
     bool exact = view->source->id == FIRN_TYPE_DATE && view->transform->id == FIRN_TRANSFORM_DAY;
     if (!exact && span.has_lower && span.lower.integer <= 0)
@@ -196,9 +184,10 @@ static struct span widen_time(const struct view *view, struct span span)
     return span;
 }
 
-static bool time_may_match(const struct firn_predicate *leaf, const struct view *view, const struct span *recorded)
+static bool time_may_match(const struct firn_predicate *leaf, const struct firn_view *view,
+                           const struct firn_span *recorded)
 {
-    struct span span = widen_time(view, *recorded);
+    struct firn_span span = widen_time(view, *recorded);
     struct firn_value value = leaf->values[0];
     /* x < v is x <= v - 1: a constant at the very start of a unit does not reach into it */
     int64_t step = leaf->op == FIRN_PRED_LT ? -1 : leaf->op == FIRN_PRED_GT;
@@ -220,7 +209,8 @@ static bool time_may_match(const struct firn_predicate *leaf, const struct view 
 }
 
 /* The comparison over transformed values. */
-static bool transformed_may_match(const struct firn_predicate *leaf, const struct view *view, const struct span *span)
+static bool transformed_may_match(const struct firn_predicate *leaf, const struct firn_view *view,
+                                  const struct firn_span *span)
 {
     bool equal = leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN;
     switch (view->transform->id) {
@@ -247,7 +237,7 @@ static bool nan_matches(enum firn_predicate_op op)
     return op == FIRN_PRED_NOT_EQ || op == FIRN_PRED_NOT_IN || op == FIRN_PRED_GT || op == FIRN_PRED_GT_EQ;
 }
 
-static bool span_may_match(const struct firn_predicate *leaf, const struct view *view, const struct span *span)
+bool firn_span_may_match(const struct firn_predicate *leaf, const struct firn_view *view, const struct firn_span *span)
 {
     switch (leaf->op) {
     case FIRN_PRED_IS_NULL:
@@ -266,6 +256,12 @@ static bool span_may_match(const struct firn_predicate *leaf, const struct view 
     return span->may_be_value && transformed_may_match(leaf, view, span);
 }
 
+struct firn_view firn_view_of_column(const struct firn_type *type)
+{
+    static const struct firn_transform identity = { .id = FIRN_TRANSFORM_IDENTITY };
+    return (struct firn_view){ &identity, type };
+}
+
 /* What a test knows, and how it finds the spans of a column. */
 struct subject {
     const struct firn_partition_spec *spec; /* NULL: file metrics */
@@ -276,7 +272,7 @@ struct subject {
 };
 
 /* A bound whose type the column has been promoted from since is widened; false when it tells nothing. */
-static bool as_column(const struct firn_type *from, const struct view *view, struct firn_value *value)
+static bool as_column(const struct firn_type *from, const struct firn_view *view, struct firn_value *value)
 {
     enum firn_transform_id id = view->transform->id;
     if (id != FIRN_TRANSFORM_IDENTITY && id != FIRN_TRANSFORM_TRUNCATE)
@@ -286,9 +282,10 @@ static bool as_column(const struct firn_type *from, const struct view *view, str
     return value->is_null || !is_real(value->type) || !isnan(value->real);
 }
 
-static struct span span_of_tuple(const struct firn_type *type, const struct view *view, const struct firn_value *value)
+static struct firn_span span_of_tuple(const struct firn_type *type, const struct firn_view *view,
+                                      const struct firn_value *value)
 {
-    struct span span = { .lower = *value, .upper = *value };
+    struct firn_span span = { .lower = *value, .upper = *value };
     span.may_be_null = value->is_null;
     span.may_be_nan = !value->is_null && is_real(value->type) && isnan(value->real);
     span.may_be_value = !span.may_be_null && !span.may_be_nan;
@@ -297,19 +294,28 @@ static struct span span_of_tuple(const struct firn_type *type, const struct view
     return span;
 }
 
-static bool read_bound(const struct firn_type *type, const struct view *view, struct firn_bytes bytes,
+/* Java ordered UUIDs as pairs of signed numbers: only bounds that meet tell anything. */
+static void distrust_uuids(const struct firn_type *type, struct firn_span *span)
+{
+    bool meet = span->has_lower && span->has_upper && firn_value_compare(&span->lower, &span->upper) == 0;
+    if (type->id == FIRN_TYPE_UUID && !meet)
+        span->has_lower = span->has_upper = false;
+}
+
+static bool read_bound(const struct firn_type *type, const struct firn_view *view, struct firn_bytes bytes,
                        struct firn_value *out)
 {
     return bytes.data && firn_value_read(type, bytes, out) && as_column(type, view, out);
 }
 
-static struct span span_of_summary(const struct firn_type *type, const struct view *view,
-                                   const struct firn_field_summary *summary)
+static struct firn_span span_of_summary(const struct firn_type *type, const struct firn_view *view,
+                                        const struct firn_field_summary *summary)
 {
-    struct span span = { .may_be_null = summary->contains_null };
+    struct firn_span span = { .may_be_null = summary->contains_null };
     span.may_be_nan = is_real(type->id) && (!summary->has_contains_nan || summary->contains_nan);
     span.has_lower = read_bound(type, view, summary->lower_bound, &span.lower);
     span.has_upper = read_bound(type, view, summary->upper_bound, &span.upper);
+    distrust_uuids(type, &span);
     /* without bounds there is nothing but null (and NaN) */
     span.may_be_value = summary->lower_bound.data || summary->upper_bound.data || !summary->contains_null;
     return span;
@@ -325,17 +331,17 @@ static bool find_count(const struct firn_count_map *map, int32_t id, int64_t *ou
     return true;
 }
 
-static struct span span_of_metrics(const struct firn_data_file *file, const struct firn_field *field,
-                                   const struct view *view)
+struct firn_span firn_span_of_metrics(const struct firn_data_file *file, const struct firn_field *field)
 {
-    struct span span = anything;
+    struct firn_view of_column = firn_view_of_column(&field->type), *view = &of_column;
+    struct firn_span span = anything;
     struct firn_bytes bytes;
     int64_t values, nulls, nans = 0;
     bool has_values = find_count(&file->value_counts, field->id, &values);
     bool has_nulls = find_count(&file->null_value_counts, field->id, &nulls);
     bool has_nans = find_count(&file->nan_value_counts, field->id, &nans);
-    if (has_nulls)
-        span.may_be_null = nulls > 0;
+    if (has_nulls) /* Java counts floats of a struct only where the struct is there */
+        span.may_be_null = nulls > 0 || (has_values && values < file->record_count);
     if (has_nans || !is_real(field->type.id))
         span.may_be_nan = nans > 0;
     if (has_values && has_nulls) {
@@ -346,6 +352,7 @@ static struct span span_of_metrics(const struct firn_data_file *file, const stru
                      read_bound(&field->type, view, bytes, &span.lower);
     span.has_upper = firn_bound_map_find(&file->upper_bounds, field->id, &bytes) &&
                      read_bound(&field->type, view, bytes, &span.upper);
+    distrust_uuids(&field->type, &span);
     return span;
 }
 
@@ -353,8 +360,8 @@ static bool partition_field_may_match(const struct subject *subject, const struc
 {
     const struct firn_partition_field *field = &subject->spec->fields[index];
     const struct firn_type *type = &subject->types[index];
-    struct view view = { &field->transform, &leaf->field->type };
-    struct span span = anything;
+    struct firn_view view = { &field->transform, &leaf->field->type };
+    struct firn_span span = anything;
     if (field->source_count != 1 || field->source_ids[0] != leaf->field->id ||
         field->transform.id == FIRN_TRANSFORM_VOID || type->id == FIRN_TYPE_UNKNOWN ||
         !firn_transform_accepts(&field->transform, view.source))
@@ -363,16 +370,17 @@ static bool partition_field_may_match(const struct subject *subject, const struc
         span = span_of_tuple(type, &view, &subject->partition->values[index]);
     else if (subject->manifest && index < subject->manifest->summary_count)
         span = span_of_summary(type, &view, &subject->manifest->summaries[index]);
-    return span_may_match(leaf, &view, &span);
+    return firn_span_may_match(leaf, &view, &span);
 }
 
 static bool leaf_may_match(const struct subject *subject, const struct firn_predicate *leaf)
 {
-    static const struct firn_transform identity = { .id = FIRN_TRANSFORM_IDENTITY };
+    if (leaf->op == FIRN_PRED_OPAQUE)
+        return true;
     if (!subject->spec) {
-        struct view view = { &identity, &leaf->field->type };
-        struct span span = span_of_metrics(subject->file, leaf->field, &view);
-        return span_may_match(leaf, &view, &span);
+        struct firn_view view = firn_view_of_column(&leaf->field->type);
+        struct firn_span span = firn_span_of_metrics(subject->file, leaf->field);
+        return firn_span_may_match(leaf, &view, &span);
     }
     for (uint32_t i = 0; i < subject->spec->field_count; i++)
         if (!partition_field_may_match(subject, leaf, i))

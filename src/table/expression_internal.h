@@ -27,6 +27,24 @@ struct firn_literal {
     int32_t nanos;         /* TIMESTAMP: beyond the microsecond */
 };
 
+/* What may be in a column, somewhere. */
+struct firn_span {
+    bool may_be_null, may_be_nan, may_be_value; /* value: neither null nor NaN */
+    bool has_lower, has_upper;
+    bool exact; /* both bounds are values that are there, not rounded ones: lower == upper tells all */
+    struct firn_value lower, upper;
+};
+
+/* What stands for a column in a partition tuple: a transform of it; elsewhere, the column itself. */
+struct firn_view {
+    const struct firn_transform *transform;
+    const struct firn_type *source;
+};
+struct firn_view firn_view_of_column(const struct firn_type *type);
+/* What a file's metrics tell of a column. */
+struct firn_span firn_span_of_metrics(const struct firn_data_file *file, const struct firn_field *field);
+bool firn_span_may_match(const struct firn_predicate *leaf, const struct firn_view *view, const struct firn_span *span);
+
 extern const struct firn_predicate firn_predicate_true, firn_predicate_false;
 /* AND or OR of two predicates, constants folded. */
 const struct firn_predicate *firn_predicate_join(struct firn_arena *arena, enum firn_predicate_op op,
@@ -51,6 +69,24 @@ FIRN_CHECKED firn_status firn_predicate_like(struct firn_op *op, const struct fi
 /* IS_NULL, NOT_NULL, IS_NAN, NOT_NAN. */
 const struct firn_predicate *firn_predicate_unary(struct firn_arena *arena, enum firn_predicate_op op,
                                                   const struct firn_field *field);
+/* Whether LIKE takes the pattern: a prefix, or no wildcard. */
+bool firn_predicate_is_prefix(struct firn_arena *arena, struct firn_text pattern);
+
+/* Words that cannot be a column unless back-quoted. */
+bool firn_predicate_is_reserved(const struct firn_token *token);
+/* DATE '...', TIMESTAMP '...', and its spellings with and without zone. */
+bool firn_predicate_is_typed(const struct firn_token *word, const struct firn_token *content);
+/* A field of a struct by name: the exact one if there is one, else the first that differs by case only. */
+const struct firn_field *firn_predicate_find_child(const struct firn_type *type, struct firn_text name);
+/* How many tokens from `first` on are one condition: up to AND, OR, a parenthesis that was not opened, or the end. */
+size_t firn_condition_length(const struct firn_tokens *tokens, size_t first);
+/* Whether a condition is one that only reading rows can judge: a function, arithmetic, several columns, a pattern. */
+bool firn_condition_is_opaque(struct firn_arena *arena, const struct firn_schema *schema,
+                              const struct firn_token *tokens, size_t count);
+/* Such a condition as a leaf. USAGE when it names no column. */
+FIRN_CHECKED firn_status firn_condition_opaque(struct firn_op *op, const struct firn_schema *schema,
+                                               struct firn_text where, const struct firn_token *tokens, size_t count,
+                                               const struct firn_predicate **out);
 /* USAGE with a position. */
 firn_status firn_where_fail(struct firn_op *op, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));

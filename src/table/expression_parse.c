@@ -11,6 +11,8 @@
 struct parser {
     struct firn_op *op;
     const struct firn_schema *schema;
+    struct firn_text text;
+    bool takes_any; /* conditions that only rows can judge, too */
     struct firn_tokens tokens;
     size_t next;
     int depth;
@@ -26,16 +28,17 @@ firn_status firn_where_fail(struct firn_op *op, size_t at, const char *format, .
     return firn_fail(op, FIRN_USAGE, "where, character %zu: %.*s", at + 1, FIRN_FMT(message));
 }
 
-static firn_status cut_into_tokens(struct firn_op *op, struct firn_text text, struct firn_tokens *out)
+static firn_status cut_into_tokens(struct parser *parser)
 {
-    struct firn_lexer lexer = { .op = op, .text = text };
+    struct firn_op *op = parser->op;
+    struct firn_lexer lexer = { .op = op, .text = parser->text };
     struct firn_token token;
     do {
         firn_status status = firn_token_next(&lexer, &token);
         FIRN_TRY(firn_context(op, status, "where, character %zu", lexer.at + 1));
-        if (token.kind == FIRN_TOKEN_FOREIGN)
+        if (token.kind == FIRN_TOKEN_FOREIGN && !parser->takes_any)
             return firn_where_fail(op, token.at, "unexpected character '%.*s'", FIRN_FMT(token.text));
-        FIRN_PUSH(op->arena, out, token);
+        FIRN_PUSH(op->arena, &parser->tokens, token);
     } while (token.kind != FIRN_TOKEN_END);
     return FIRN_OK;
 }
@@ -78,29 +81,6 @@ static firn_status need_symbol(struct parser *parser, const char *symbol)
     return take_symbol(parser, symbol) ? FIRN_OK : fail_expected(parser, symbol);
 }
 
-/* Words that cannot be a column unless back-quoted. */
-static bool is_reserved(const struct firn_token *token)
-{
-    static const char *const words[] = { "and", "or", "not", "in", "is", "like", "between", "null", "true", "false" };
-    for (size_t i = 0; i < FIRN_COUNT_OF(words); i++)
-        if (firn_token_is_word(token, words[i]))
-            return true;
-    return false;
-}
-
-/* A field of a struct by name: the exact one if there is one, else the first that differs by case only. */
-static const struct firn_field *find_child(const struct firn_type *type, struct firn_text name)
-{
-    const struct firn_field *similar = NULL;
-    for (uint32_t i = 0; type->id == FIRN_TYPE_STRUCT && i < type->field_count; i++) {
-        if (firn_text_same(type->fields[i].name, name))
-            return &type->fields[i];
-        if (!similar && firn_text_same_nocase(type->fields[i].name, name))
-            similar = &type->fields[i];
-    }
-    return similar;
-}
-
 static firn_status parse_column(struct parser *parser, const struct firn_field **out)
 {
     const struct firn_type *type = &parser->schema->root;
@@ -108,13 +88,13 @@ static firn_status parse_column(struct parser *parser, const struct firn_field *
     size_t at = token->at;
     do {
         token = peek(parser, 0);
-        if (token->kind != FIRN_TOKEN_QUOTED && (token->kind != FIRN_TOKEN_NAME || is_reserved(token)))
+        if (token->kind != FIRN_TOKEN_QUOTED && (token->kind != FIRN_TOKEN_NAME || firn_predicate_is_reserved(token)))
             return fail_expected(parser, "a column");
         parser->next++;
         if (firn_token_is_symbol(peek(parser, 0), "("))
             return firn_where_fail(parser->op, token->at, "functions such as %.*s() are not supported here",
                                    FIRN_FMT(token->text));
-        *out = find_child(type, token->text);
+        *out = firn_predicate_find_child(type, token->text);
         if (!*out)
             return firn_where_fail(parser->op, token->at, "the table has no column '%.*s'", FIRN_FMT(token->text));
         type = &(*out)->type;
@@ -139,14 +119,6 @@ static firn_status parse_typed_literal(struct parser *parser, struct firn_litera
         return firn_where_fail(parser->op, content->at, "'%.*s' is not a %s", FIRN_FMT(content->text),
                                date ? "date" : "timestamp");
     return FIRN_OK;
-}
-
-static bool is_typed_literal(const struct parser *parser)
-{
-    const struct firn_token *word = peek(parser, 0);
-    return peek(parser, 1)->kind == FIRN_TOKEN_STRING &&
-           (firn_token_is_word(word, "date") || firn_token_is_word(word, "timestamp") ||
-            firn_token_is_word(word, "timestamp_ntz") || firn_token_is_word(word, "timestamp_ltz"));
 }
 
 static firn_status parse_number(struct parser *parser, struct firn_literal *out)
@@ -189,7 +161,7 @@ static firn_status find_literal(struct parser *parser, struct firn_literal *out,
         return parse_number(parser, out);
     if (token->kind == FIRN_TOKEN_HEX)
         return parse_hex(parser, out);
-    if (is_typed_literal(parser))
+    if (firn_predicate_is_typed(peek(parser, 0), peek(parser, 1)))
         return parse_typed_literal(parser, out);
     if (take_word(parser, "null"))
         return FIRN_OK;
@@ -369,11 +341,28 @@ static firn_status bind_alone(struct parser *parser, const struct operand *left,
     return FIRN_OK;
 }
 
+/* `*found`: a condition of that kind begins here, and was taken. It says the same of files when it is negated. */
+static firn_status find_opaque(struct parser *parser, const struct firn_predicate **out, bool *found)
+{
+    struct firn_op *op = parser->op;
+    const struct firn_token *first = peek(parser, 0);
+    size_t count = firn_condition_length(&parser->tokens, parser->next);
+    *found = parser->takes_any && firn_condition_is_opaque(op->arena, parser->schema, first, count);
+    if (!*found)
+        return FIRN_OK;
+    parser->next += count;
+    return firn_condition_opaque(op, parser->schema, parser->text, first, count, out);
+}
+
 static firn_status parse_predicate(struct parser *parser, bool negate, const struct firn_predicate **out)
 {
     struct operand left, right;
     enum firn_predicate_op compare;
+    bool is_opaque;
     FIRN_TRY(count_leaf(parser));
+    FIRN_TRY(find_opaque(parser, out, &is_opaque));
+    if (is_opaque)
+        return FIRN_OK;
     FIRN_TRY(parse_operand(parser, &left));
     if (take_symbol(parser, "<=>")) {
         FIRN_TRY(parse_operand(parser, &right));
@@ -452,13 +441,26 @@ static firn_status parse_or(struct parser *parser, bool negate, const struct fir
     return FIRN_OK;
 }
 
+static firn_status parse_all(struct parser *parser, const struct firn_predicate **out)
+{
+    if (parser->text.len > TEXT_BYTES_MAX)
+        return firn_fail(parser->op, FIRN_USAGE, "where: the text has %zu bytes, more than %d", parser->text.len,
+                         TEXT_BYTES_MAX);
+    FIRN_TRY(cut_into_tokens(parser));
+    FIRN_TRY(parse_or(parser, false, out));
+    return peek(parser, 0)->kind == FIRN_TOKEN_END ? FIRN_OK : fail_expected(parser, "AND, OR or the end");
+}
+
 firn_status firn_predicate_parse(struct firn_op *op, struct firn_text text, const struct firn_schema *schema,
                                  const struct firn_predicate **out)
 {
-    struct parser parser = { .op = op, .schema = schema };
-    if (text.len > TEXT_BYTES_MAX)
-        return firn_fail(op, FIRN_USAGE, "where: the text has %zu bytes, more than %d", text.len, TEXT_BYTES_MAX);
-    FIRN_TRY(cut_into_tokens(op, text, &parser.tokens));
-    FIRN_TRY(parse_or(&parser, false, out));
-    return peek(&parser, 0)->kind == FIRN_TOKEN_END ? FIRN_OK : fail_expected(&parser, "AND, OR or the end");
+    struct parser parser = { .op = op, .schema = schema, .text = text };
+    return parse_all(&parser, out);
+}
+
+firn_status firn_predicate_parse_any(struct firn_op *op, struct firn_text text, const struct firn_schema *schema,
+                                     const struct firn_predicate **out)
+{
+    struct parser parser = { .op = op, .schema = schema, .text = text, .takes_any = true };
+    return parse_all(&parser, out);
 }

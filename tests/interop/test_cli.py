@@ -18,7 +18,7 @@ COMMANDS = [
     "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "compute-table-stats", "compute-partition-stats",
     "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "set-properties", "unset-properties", "write-order", "sql", "rollback-to-snapshot",
-    "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
+    "explain", "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
     "ancestors-of", "remove-orphan-files", "undelete", "journal", "describe", "inspect", "verify", "health", "advise", "maintain", "demo",
 ]
 
@@ -82,6 +82,9 @@ def test_version(firn):
     (["rewrite-data-files", "TABLE", "--price", "get=much"], "much"),
     (["maintain", "TABLE", "--max-time", "soon"], "budget.time"),
     (["health"], "--all"),
+    (["explain", "TABLE"], "--where"),
+    (["explain", "TABLE", "--where", "nothing = 1"], "no column 'nothing'"),
+    (["explain", "TABLE", "--where", "id = 1", "--snapshot-id", "x"], "snapshot id"),
     (["health", "TABLE", "--all"], "--all"),
     (["health", "TABLE", "--threshold", "table-files=3"], "table-files"),
     (["health", "TABLE", "--threshold", "manifests.ill=1"], "manifests"),

@@ -451,9 +451,167 @@ static void files_are_pruned(void **state)
     assert_true(firn_predicate_file_may_match(where(op, "true"), &empty));
 }
 
+/* Opaque conditions ----------------------------------------------------------------------------------------------- */
+
+static const struct firn_predicate *where_any(struct firn_op *op, const char *text)
+{
+    const struct firn_predicate *predicate;
+    firn_status status = firn_predicate_parse_any(op, firn_text_of(text), schema_of(op), &predicate);
+    CHECK(status == FIRN_OK, "%s: %s", text, op->error.text);
+    return predicate;
+}
+
+static void conditions_on_functions_are_leaves_that_rule_nothing_out(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        const char *text, *column, *function, *argument, *value; /* text: of the condition alone */
+        enum firn_predicate_op compare;
+    } cases[] = {
+        { "year(ts) = 2026", "ts", "year", "", "2026", FIRN_PRED_EQ },
+        { "2026 < year(ts)", "ts", "year", "", "2026", FIRN_PRED_GT },
+        { "date_format(ts, 'yyyy-MM-dd') >= '2026-07-01'", "ts", "date_format", "yyyy-MM-dd", "2026-07-01",
+          FIRN_PRED_GT_EQ },
+        { "cast(ts as date) = date '2026-07-01'", "ts", "cast", "date", "2026-07-01", FIRN_PRED_EQ },
+        { "substring(s, 1, 3) = 'abc'", "s", "substring", "3", "abc", FIRN_PRED_EQ },
+        { "to_date(coalesce(ts, tz)) = '2026-07-01'", "ts", "to_date", "", "2026-07-01", FIRN_PRED_EQ },
+        { "upper(s) in ('A', 'B')", "s", "", "", "", FIRN_PRED_TRUE },
+        { "upper(s) between 'A' and 'B'", "s", "", "", "", FIRN_PRED_TRUE },
+        { "abs(st.`in.ner`) <> 1", "in.ner", "", "", "", FIRN_PRED_TRUE },
+        { "id + 1 > 5", "id", "", "", "", FIRN_PRED_TRUE },
+        { "id % 2 = 0", "id", "", "", "", FIRN_PRED_TRUE },
+        { "id = n", "id", "", "", "", FIRN_PRED_TRUE },
+        { "s like '%x%'", "s", "", "", "", FIRN_PRED_TRUE },
+        { "year(ts) = year(tz)", "ts", "", "", "", FIRN_PRED_TRUE },
+    };
+    struct firn_data_file file = { .record_count = 1 };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        const struct firn_predicate *leaf = where_any(op, cases[i].text);
+        CHECK(leaf->op == FIRN_PRED_OPAQUE, "%s", cases[i].text);
+        const struct firn_opaque *opaque = leaf->opaque;
+        CHECK(firn_text_is(leaf->field->name, cases[i].column) && firn_text_is(opaque->text, cases[i].text) &&
+                  firn_text_is(opaque->function, cases[i].function) &&
+                  firn_text_is(opaque->arguments[1], cases[i].argument) &&
+                  firn_text_is(opaque->value, cases[i].value) && opaque->compare == cases[i].compare,
+              "%s: function '%.*s', argument '%.*s', value '%.*s'", cases[i].text, FIRN_FMT(opaque->function),
+              FIRN_FMT(opaque->arguments[1]), FIRN_FMT(opaque->value));
+        assert_true(firn_predicate_file_may_match(leaf, &file));
+        assert_int_equal(firn_predicate_stay(leaf, &file), FIRN_STAY_OPAQUE);
+    }
+}
+
+static void they_stand_among_others(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const struct {
+        const char *text, *meaning;
+    } cases[] = {
+        { "id = 1 and year(ts) = 2026 or n > -5", "((id = 1 AND year(ts) = 2026) OR n > -5)" },
+        { "not (year(ts) = 2026 and id = 1)", "(year(ts) = 2026 OR id <> 1)" },
+        { "(abs(id) between 1 and 3) and s like 'x%'", "(abs(id) between 1 and 3 AND s LIKE 'x%')" },
+        { "id in (1, 2) and st.`in.ner` = -1", "(id IN (1, 2) AND in.ner = -1)" },
+        { "isnan(x) or f > 1", "(x IS NAN OR f > 1.0)" },
+        /* words that columns are named by, too */
+        { "d = date '2024-01-01' and Date >= DATE '2024-02-01'", "(d = '2024-01-01' AND Date >= '2024-02-01')" },
+        { "id not in (-1, 2) and not (s is not null)", "(id NOT IN (-1, 2) AND s IS NULL)" },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_text text = firn_predicate_text(op->arena, where_any(op, cases[i].text));
+        CHECK(firn_text_is(text, cases[i].meaning), "%s: %.*s", cases[i].text, FIRN_FMT(text));
+    }
+}
+
+static void what_is_no_condition_on_the_table_is_refused(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const char *const texts[] = {
+        "year(nothing) = 1", "rand() > 5", "id = 'abc'", "nothing = 1", "year(ts", "id +", "", ")", "and", "("
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(texts); i++) {
+        const struct firn_predicate *predicate;
+        firn_status status = firn_predicate_parse_any(op, firn_text_of(texts[i]), schema_of(op), &predicate);
+        /* an unclosed call of a column is a condition all the same: nothing is evaluated */
+        bool may_pass = strcmp(texts[i], "year(ts") == 0 || strcmp(texts[i], "id +") == 0;
+        CHECK(status == FIRN_USAGE || may_pass, "%s", texts[i]);
+    }
+}
+
+static void stays_say_what_stands_in_the_way(void **state)
+{
+    struct firn_op *op = test_op(state);
+    int32_t id = 3, wrong_id = 1;
+    int64_t values = 10, nulls = 2;
+    struct firn_bytes low = firn_bytes_of_text(FIRN_TEXT("abc")), high = firn_bytes_of_text(FIRN_TEXT("xyz"));
+    struct firn_bytes cut_low = firn_bytes_of_text(FIRN_TEXT("ab")), cut_high = firn_bytes_of_text(FIRN_TEXT("ac"));
+    struct firn_count_map value_map = { &id, &values, 1, true }, null_map = { &id, &nulls, 1, true };
+    struct firn_data_file none = { .record_count = 10 };
+    struct firn_data_file counts = none;
+    counts.value_counts = value_map;
+    counts.null_value_counts = null_map;
+    struct firn_data_file bounds = counts, cut = counts, wrong = counts;
+    bounds.lower_bounds = (struct firn_bound_map){ &id, &low, 1, true };
+    bounds.upper_bounds = (struct firn_bound_map){ &id, &high, 1, true };
+    cut.lower_bounds = (struct firn_bound_map){ &id, &cut_low, 1, true };
+    cut.upper_bounds = (struct firn_bound_map){ &id, &cut_high, 1, true };
+    wrong.lower_bounds = (struct firn_bound_map){ &wrong_id, &low, 1, true };
+    wrong.upper_bounds = (struct firn_bound_map){ &wrong_id, &high, 1, true };
+    const struct {
+        const char *text;
+        const struct firn_data_file *file;
+        enum firn_stay stay;
+    } cases[] = {
+        { "s = 'm'", &none, FIRN_STAY_NO_METRICS },   { "s = 'm'", &counts, FIRN_STAY_NO_BOUNDS },
+        { "s = 'm'", &bounds, FIRN_STAY_OVERLAP },    { "s = 'z'", &bounds, FIRN_STAY_RULED_OUT },
+        { "s > 'a'", &bounds, FIRN_STAY_OVERLAP }, /* two rows are null */
+        { "s <> 'm'", &bounds, FIRN_STAY_NOT_EQUAL }, { "s is null", &bounds, FIRN_STAY_NULLS },
+        { "s is null", &none, FIRN_STAY_NO_METRICS }, { "s = 'abcde'", &cut, FIRN_STAY_TRUNCATED },
+        { "id = 5", &wrong, FIRN_STAY_BAD_BOUNDS }, /* three bytes are no int */
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        enum firn_stay stay = firn_predicate_stay(where(op, cases[i].text), cases[i].file);
+        CHECK(stay == cases[i].stay, "case %zu, %s: %d", i, cases[i].text, (int)stay);
+    }
+}
+
+/* Java compares UUIDs as pairs of signed numbers, so that its bounds may be the wrong way round for others. */
+static void bounds_of_uuids_rule_nothing_out_unless_they_meet(void **state)
+{
+    struct firn_op *op = test_op(state);
+    int32_t id = 11;
+    uint8_t low[16] = { 0xf0 }, high[16] = { 0x10 };
+    struct firn_bytes lower = { low, 16 }, upper = { high, 16 };
+    struct firn_data_file file = { .record_count = 2 };
+    file.lower_bounds = (struct firn_bound_map){ &id, &lower, 1, true };
+    file.upper_bounds = (struct firn_bound_map){ &id, &upper, 1, true };
+    const struct firn_predicate *predicate = where(op, "u = '00000000-0000-0000-0000-000000000000'");
+    assert_true(firn_predicate_file_may_match(predicate, &file));
+    upper = lower;
+    assert_false(firn_predicate_file_may_match(predicate, &file));
+}
+
+/* Floats of a struct are counted only where the struct is there: rows that are not counted may be null. */
+static void rows_that_are_not_counted_may_be_null(void **state)
+{
+    struct firn_op *op = test_op(state);
+    int32_t id = 7;
+    int64_t values = 3, nulls = 0;
+    struct firn_data_file file = { .record_count = 5 };
+    file.value_counts = (struct firn_count_map){ &id, &values, 1, true };
+    file.null_value_counts = (struct firn_count_map){ &id, &nulls, 1, true };
+    assert_true(firn_predicate_file_may_match(where(op, "x is null"), &file));
+    values = 5;
+    assert_false(firn_predicate_file_may_match(where(op, "x is null"), &file));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(conditions_on_functions_are_leaves_that_rule_nothing_out),
+        TEST(they_stand_among_others),
+        TEST(what_is_no_condition_on_the_table_is_refused),
+        TEST(stays_say_what_stands_in_the_way),
+        TEST(bounds_of_uuids_rule_nothing_out_unless_they_meet),
+        TEST(rows_that_are_not_counted_may_be_null),
         TEST(texts_parse_to_what_they_mean),
         TEST(errors_name_the_place),
         TEST(depth_and_length_are_limited),

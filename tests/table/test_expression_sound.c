@@ -351,6 +351,20 @@ static const struct firn_metrics_config *draw_config(struct world *world)
     return config;
 }
 
+/* What is said of a file for one condition agrees with the test of the file, and with its rows. */
+static void check_stays(const struct firn_predicate *predicate, const struct firn_data_file *file,
+                        const struct row *rows, uint64_t seed)
+{
+    for (; predicate->op == FIRN_PRED_AND || predicate->op == FIRN_PRED_OR; predicate = predicate->left)
+        check_stays(predicate->right, file, rows, seed);
+    if (predicate->op == FIRN_PRED_TRUE || predicate->op == FIRN_PRED_FALSE)
+        return;
+    enum firn_stay stay = firn_predicate_stay(predicate, file);
+    CHECK((stay == FIRN_STAY_RULED_OUT) == !firn_predicate_file_may_match(predicate, file), "seed %" PRIu64, seed);
+    for (size_t r = 0; stay == FIRN_STAY_ALL_MATCH && r < ROWS; r++)
+        CHECK(matches(predicate, &rows[r]), "seed %" PRIu64 " row %zu: it does not match, as all rows should", seed, r);
+}
+
 static void check_run(struct world *world, uint64_t seed, uint32_t *kept, uint32_t *pruned)
 {
     struct row rows[ROWS];
@@ -369,6 +383,7 @@ static void check_run(struct world *world, uint64_t seed, uint32_t *kept, uint32
     struct firn_partition other = tuple_of(world, &spec, &rows[0], old_writer);
     struct firn_data_file file = file_of(world, rows, ROWS, draw_config(world));
     bool file_may = firn_predicate_file_may_match(predicate, &file);
+    check_stays(predicate, &file, rows, seed);
     for (size_t r = 0; r < ROWS; r++) {
         struct firn_partition tuple = tuple_of(world, &spec, &rows[r], old_writer);
         struct firn_manifest_file manifest = manifest_of(world, &tuple, &other);
