@@ -107,6 +107,9 @@ struct firn_health_options {
 FIRN_CHECKED firn_status firn_health_check(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                            const struct firn_health_options *options, struct firn_health_report *out);
 
+/* "healthy", "fair" or "ill". */
+const char *firn_health_state_name(const struct firn_health_report *report);
+
 /* {"table", "state" ("healthy", "fair", "ill"), "score",
  *  "findings": [{"code", "severity", "symptom", "cause", "command" (null: none), "call", "advice",
  *      "cost": {"bytes", "files", "money"}, "gain": {"files", "manifests", "requests", "bytes", "planning_us",

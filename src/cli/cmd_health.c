@@ -52,11 +52,6 @@ static const char *color_end(const struct cli *cli)
     return cli_has_color(cli) ? "\033[0m" : "";
 }
 
-static const char *state_of(const struct firn_health_report *report)
-{
-    return report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
-}
-
 static void print_line(struct cli *cli, const char *label, struct firn_text text)
 {
     if (text.len > 0)
@@ -127,7 +122,8 @@ static void print_findings(struct firn_op *op, struct cli *cli, const struct fir
 static void print_table(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
 {
     fprintf(cli->out, "%.*s: %s%s%s, %d of 100\n", CLI_FMT(cli, report->table),
-            color_of(cli, report->is_ill, report->is_healthy), state_of(report), color_end(cli), report->score);
+            color_of(cli, report->is_ill, report->is_healthy), firn_health_state_name(report), color_end(cli),
+            report->score);
     for (size_t i = 0; i < report->fact_count; i++)
         fprintf(cli->out, "  %-14s%.*s\n", report->facts[i].what, CLI_FMT(cli, report->facts[i].text));
     print_findings(op, cli, report);
@@ -137,7 +133,7 @@ static void print_table(struct firn_op *op, struct cli *cli, const struct firn_h
 static void print_table_line(struct firn_op *op, struct cli *cli, const struct firn_health_report *report)
 {
     fprintf(cli->out, "%s%-8s%s %3d  %.*s  %.*s files of %.*s", color_of(cli, report->is_ill, report->is_healthy),
-            state_of(report), color_end(cli), report->score, CLI_FMT(cli, report->table),
+            firn_health_state_name(report), color_end(cli), report->score, CLI_FMT(cli, report->table),
             FIRN_FMT(cli_count_text(op->arena, report->files)),
             FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)report->bytes)));
     for (size_t i = 0; i < report->finding_count; i++)

@@ -66,6 +66,11 @@ struct firn_text firn_advise_count(const struct firn_advising *run, int64_t coun
 {
     return firn_measure_count(run->op->arena, count);
 }
+struct firn_text firn_advise_some(const struct firn_advising *run, int64_t count, const char *noun)
+{
+    return firn_text_format(run->op->arena, "%.*s %s%s", FIRN_FMT(firn_advise_count(run, count)), noun,
+                            count == 1 ? "" : "s");
+}
 struct firn_text firn_advise_duration(const struct firn_advising *run, int64_t ms)
 {
     return firn_measure_duration(run->op->arena, ms);

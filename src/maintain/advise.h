@@ -57,6 +57,8 @@ bool firn_advise_is_time(const struct firn_type *type);
 /* Numbers as people read them. */
 struct firn_text firn_advise_bytes(const struct firn_advising *run, double bytes);
 struct firn_text firn_advise_count(const struct firn_advising *run, int64_t count);
+/* "1 file", "12,345 files" of the noun "file". */
+struct firn_text firn_advise_some(const struct firn_advising *run, int64_t count, const char *noun);
 struct firn_text firn_advise_duration(const struct firn_advising *run, int64_t ms);
 
 /* The topics. */

@@ -53,9 +53,9 @@ static int64_t better_target(const struct firn_advising *run)
 
 static struct firn_text files_text(const struct firn_advising *run, int64_t file_bytes)
 {
-    return firn_text_format(run->op->arena, "%.*s make %.*s files of %.*s",
+    return firn_text_format(run->op->arena, "%.*s make %.*s of %.*s",
                             FIRN_FMT(firn_advise_bytes(run, (double)run->survey->total.data.bytes)),
-                            FIRN_FMT(firn_advise_count(run, files_at(run, file_bytes))),
+                            FIRN_FMT(firn_advise_some(run, files_at(run, file_bytes), "file")),
                             FIRN_FMT(firn_advise_bytes(run, (double)file_bytes)));
 }
 
@@ -163,7 +163,7 @@ static struct partitions count_partitions(const struct firn_advising *run)
 static struct firn_text partitions_text(const struct firn_advising *run, struct partitions partitions)
 {
     return firn_text_format(
-        run->op->arena, "%.*s partitions of %.*s on average", FIRN_FMT(firn_advise_count(run, partitions.count)),
+        run->op->arena, "%.*s of %.*s on average", FIRN_FMT(firn_advise_some(run, partitions.count, "partition")),
         FIRN_FMT(firn_advise_bytes(run, (double)partitions.bytes / (double)FIRN_MAX(partitions.count, 1))));
 }
 

@@ -21,10 +21,15 @@ struct updates {
     int64_t first_ms, last_ms;
 };
 
-/* Commits that replace whole partitions, or only remove files, are no updates of rows. */
+/* Commits that replace whole partitions or the whole table, or only remove files, are no updates of rows. */
+static bool copies_rows(const struct firn_survey_commit *commit)
+{
+    bool replaces_all = commit->total_files == commit->added_files;
+    return commit->removed_files > 0 && commit->added_files > 0 && !commit->replaces_partitions && !replaces_all;
+}
+
 static void count_commit(const struct firn_survey_commit *commit, struct updates *updates)
 {
-    bool copies = commit->removed_files > 0 && commit->added_files > 0 && !commit->replaces_partitions;
     if (firn_text_is(commit->operation, "replace"))
         return;
     updates->first_ms = FIRN_MIN(updates->first_ms, commit->timestamp_ms);
@@ -34,7 +39,7 @@ static void count_commit(const struct firn_survey_commit *commit, struct updates
         updates->equality++;
     else if (commit->added_delete_files > 0)
         updates->merging++;
-    else if (copies) {
+    else if (copies_rows(commit)) {
         updates->copying++;
         firn_survey_add(&updates->rewritten_bytes, commit->removed_bytes);
     }

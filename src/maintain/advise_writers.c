@@ -41,9 +41,9 @@ static double average_file(const struct firn_advise_batches *batches)
 static struct firn_text habit(const struct firn_advising *run)
 {
     const struct firn_advise_batches *batches = &run->batches;
-    return firn_text_format(run->op->arena, "%.*s adds %.*s with a commit, in %.*s files of %.*s",
-                            FIRN_FMT(batches->writer), FIRN_FMT(firn_advise_bytes(run, (double)batches->bytes)),
-                            FIRN_FMT(firn_advise_count(run, batches->files)),
+    return firn_text_format(run->op->arena, "%.*s adds %.*s with a commit, in %.*s of %.*s", FIRN_FMT(batches->writer),
+                            FIRN_FMT(firn_advise_bytes(run, (double)batches->bytes)),
+                            FIRN_FMT(firn_advise_some(run, batches->files, "file")),
                             FIRN_FMT(firn_advise_bytes(run, average_file(batches))));
 }
 
@@ -72,7 +72,7 @@ void firn_advise_shuffle(struct firn_advising *run)
         return;
     }
     struct firn_text what =
-        firn_text_format(arena, "write a batch in %.*s tasks", FIRN_FMT(firn_advise_count(run, needed)));
+        firn_text_format(arena, "write a batch in %.*s", FIRN_FMT(firn_advise_some(run, needed, "task")));
     struct firn_advice *advice = firn_advise_add(run, topic, FIRN_ADVICE_CHANGE, what, why);
     firn_advise_set(advice, "Spark SQL",
                     firn_text_format(arena,
@@ -199,10 +199,10 @@ void firn_advise_distribution(struct firn_advising *run)
     }
     struct spread spread = spread_of(run);
     struct firn_text mode = firn_property_text(run->survey->metadata, key, FIRN_TEXT(""));
-    struct firn_text why = firn_text_format(
-        arena, "%.*s, to %.*s partitions: %.1f files a partition, where %.0f would hold its rows; %s is %.*s",
-        FIRN_FMT(habit(run)), FIRN_FMT(firn_advise_count(run, batches->partitions)), spread.files, spread.needed, key,
-        FIRN_FMT(mode.len > 0 ? mode : FIRN_TEXT("not set")));
+    struct firn_text why =
+        firn_text_format(arena, "%.*s, to %.*s: %.1f files a partition, where %.0f would hold its rows; %s is %.*s",
+                         FIRN_FMT(habit(run)), FIRN_FMT(firn_advise_some(run, batches->partitions, "partition")),
+                         spread.files, spread.needed, key, FIRN_FMT(mode.len > 0 ? mode : FIRN_TEXT("not set")));
     if (spread.files < 2 * spread.needed || firn_text_is(mode, "hash") || firn_text_is(mode, "range")) {
         firn_advise_add(run, topic, FIRN_ADVICE_FINE,
                         spread.files < 2 * spread.needed

@@ -21,6 +21,11 @@ const char *firn_health_level_name(enum firn_health_level level)
     return levels[level].name;
 }
 
+const char *firn_health_state_name(const struct firn_health_report *report)
+{
+    return report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
+}
+
 /* What is mended is read, and written as fewer files. */
 static double money_of(const struct firn_prices *prices, const struct firn_health_finding *finding)
 {

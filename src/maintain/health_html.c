@@ -13,13 +13,12 @@ enum { SECTION_BYTES_MAX = 16 << 20 };
 
 enum state { STATE_BROKEN, STATE_ILL, STATE_FAIR, STATE_HEALTHY, STATE_COUNT };
 
-static const struct {
-    const char *class, *name;
-} states[] = {
-    [STATE_BROKEN] = { "broken", "Broken" },
-    [STATE_ILL] = { "ill", "Ill" },
-    [STATE_FAIR] = { "fair", "Fair" },
-    [STATE_HEALTHY] = { "healthy", "Healthy" },
+/* Classes and names. */
+static const char *const states[] = {
+    [STATE_BROKEN] = "broken",
+    [STATE_ILL] = "ill",
+    [STATE_FAIR] = "fair",
+    [STATE_HEALTHY] = "healthy",
 };
 _Static_assert(FIRN_COUNT_OF(states) == STATE_COUNT, "one row a state");
 
@@ -122,22 +121,22 @@ static void count_states(struct firn_html *html, const struct line *lines, size_
     for (size_t i = 0; i < STATE_COUNT; i++) {
         if (counts[i] == 0)
             continue;
-        firn_html_putf(html, "<li class=\"%s\"><strong>", states[i].class);
+        firn_html_putf(html, "<li class=\"%s\"><strong>", states[i]);
         firn_html_text(html, firn_health_html_count(html, (int64_t)counts[i]));
-        firn_html_putf(html, "</strong> %s</li>", states[i].name);
+        firn_html_putf(html, "</strong> %s</li>", states[i]);
     }
     firn_html_put(html, "</ul>");
 }
 
 static void put_line(struct firn_html *html, const struct line *line)
 {
-    const char *class = states[line->state].class;
-    firn_html_putf(html, "<li class=\"line %s\">", class);
+    const char *state = states[line->state];
+    firn_html_putf(html, "<li class=\"line %s\">", state);
     if (line->has_section)
         firn_html_putf(html, "<a class=\"row\" href=\"#t%zu\">", line->number);
     else
         firn_html_put(html, "<div class=\"row\">");
-    firn_html_putf(html, "<span class=\"pill %s\"><span class=\"sr\">%s</span>", class, states[line->state].name);
+    firn_html_putf(html, "<span class=\"pill %s\"><span class=\"sr\">%s</span>", state, state);
     if (line->state == STATE_BROKEN)
         firn_html_put(html, "<span aria-hidden=\"true\">!</span></span>");
     else

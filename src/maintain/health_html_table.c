@@ -2,14 +2,6 @@
 #include "base/math.h"
 #include "maintain/health_html.h"
 
-static const struct {
-    const char *class, *name;
-} levels[] = {
-    [FIRN_HEALTH_NOTICE] = { "notice", "Notice" },
-    [FIRN_HEALTH_WARNING] = { "warning", "Warning" },
-    [FIRN_HEALTH_ILL] = { "ill", "Ill" },
-};
-
 /* The verdict ------------------------------------------------------------------------------------------------------
  */
 
@@ -67,21 +59,20 @@ static void put_level_counts(struct firn_html *html, const struct firn_health_re
     firn_html_put(html, "<ul class=\"states\">");
     for (int level = FIRN_HEALTH_ILL; level >= FIRN_HEALTH_NOTICE; level--) {
         size_t count = count_level(report, (enum firn_health_level)level);
+        const char *name = firn_health_level_name((enum firn_health_level)level);
         if (count > 0)
-            firn_html_putf(html, "<li class=\"%s\"><strong>%zu</strong> %s</li>", levels[level].class, count,
-                           levels[level].name);
+            firn_html_putf(html, "<li class=\"%s\"><strong>%zu</strong> %s</li>", name, count, name);
     }
     firn_html_put(html, "</ul>");
 }
 
 static void put_verdict(struct firn_html *html, const struct firn_health_report *report, size_t number)
 {
-    const char *state = report->is_ill ? "Ill" : report->is_healthy ? "Healthy" : "Fair";
     firn_html_put(html, "<header class=\"verdict\">");
     firn_health_html_score(html, report->score);
     firn_html_putf(html, "<div><h2 id=\"t%zu-name\"><bdi>", number);
     firn_html_text(html, report->table);
-    firn_html_putf(html, "</bdi></h2><p class=\"state\">%s</p>", state);
+    firn_html_putf(html, "</bdi></h2><p class=\"state\">%s</p>", firn_health_state_name(report));
     firn_html_element(html, "p", "sentence", verdict_of(html->op->arena, report));
     if (report->finding_count > 0)
         put_level_counts(html, report);
@@ -209,11 +200,10 @@ static void put_cost_and_gain(struct firn_html *html, const struct firn_prices *
 static void put_finding(struct firn_html *html, const struct firn_prices *prices,
                         const struct firn_health_finding *finding)
 {
-    const char *class = levels[finding->level].class;
+    const char *name = firn_health_level_name(finding->level); /* the class, too */
     bool has_numbers = finding->cost.files > 0 || finding->gain.files > 0 || finding->gain.manifests > 0 ||
                        finding->gain.requests > 0 || finding->gain.bytes > 0;
-    firn_html_putf(html, "<li class=\"finding %s\"><h4><span class=\"badge %s\">%s</span> ", class, class,
-                   levels[finding->level].name);
+    firn_html_putf(html, "<li class=\"finding %s\"><h4><span class=\"badge %s\">%s</span> ", name, name, name);
     firn_html_text(html, title_of(html->op->arena, finding->code));
     firn_html_put(html, "</h4>");
     firn_html_element(html, "p", "symptom", finding->symptom);
@@ -256,10 +246,9 @@ static void put_charts(struct firn_html *html, const struct firn_health_report *
 
 void firn_health_html_table(struct firn_html *html, const struct firn_health_report *report, size_t number)
 {
-    const char *class = report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
     const struct firn_survey *survey = report->survey;
-    firn_html_putf(html, "\n<section class=\"report %s\" id=\"t%zu\" aria-labelledby=\"t%zu-name\">", class, number,
-                   number);
+    firn_html_putf(html, "\n<section class=\"report %s\" id=\"t%zu\" aria-labelledby=\"t%zu-name\">",
+                   firn_health_state_name(report), number, number);
     put_verdict(html, report, number);
     firn_html_put(html, "<dl class=\"tiles\">");
     put_file_tiles(html, survey);

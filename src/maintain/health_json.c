@@ -30,9 +30,8 @@ static json_t *finding_json(const struct firn_health_finding *finding)
 json_t *firn_health_json(struct firn_op *op, const struct firn_health_report *report, bool details)
 {
     json_t *json = firn_json_own(op->arena, json_object()), *findings = json_array();
-    const char *state = report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
     firn_json_set_text(json, "table", report->table);
-    firn_json_set_text(json, "state", firn_text_of(state));
+    firn_json_set_text(json, "state", firn_text_of(firn_health_state_name(report)));
     firn_json_set_i64(json, "score", report->score);
     for (size_t i = 0; i < report->finding_count; i++)
         json_array_append_new(findings, finding_json(&report->findings[i]));

@@ -116,6 +116,15 @@ def test_dark_is_dark(browser, pages):
     assert all(light != dark for light, dark in zip(seen[False], seen[True]))
 
 
+def test_paper_is_light(browser, pages):
+    browser.open(pages / "sick.html", 800, dark=True)
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    colors = browser.value("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color, "
+                           "getComputedStyle(document.querySelector('.command button')).display]")
+    browser.call("Emulation.setEmulatedMedia", media="")
+    assert colors == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "none"]
+
+
 def test_accessible(browser, pages):
     """What a person who does not see the page is told."""
     browser.open(pages / "all.html", DESKTOP)
@@ -207,7 +216,7 @@ def test_numbers_are_those_of_json(lake, firn, namespace, tmp_path):
     report = firn("--output", "json", "health", full_name(table.identifier), "--html", str(page)).json
     texts = " ".join(Markup(page.read_text(encoding="utf-8")).texts)
     assert f"{report['survey']['data']['files']:,}" in texts and f"{report['survey']['data']['rows']:,} rows" in texts
-    assert report["state"] == "healthy" and "Healthy" in texts
+    assert report["state"] == "healthy" and "healthy" in texts
     assert json.dumps(report)  # standard output is still the report, whole
 
 

@@ -26,6 +26,7 @@ struct habit {
     int64_t every_ms;
     int64_t files, bytes, partitions;
     int64_t removed_files, removed_bytes, delete_files, equality_files;
+    int64_t total_files; /* 0: a hundred */
     bool replaces;
 };
 
@@ -47,6 +48,7 @@ static void add_commits(struct desk *desk, const struct habit *habit)
             .removed_bytes = habit->removed_bytes,
             .changed_partitions = habit->partitions,
             .replaces_partitions = habit->replaces,
+            .total_files = habit->total_files ? habit->total_files : 100,
         };
     }
     survey->commits = desk->commits;
@@ -532,6 +534,11 @@ static void update_modes(void **state)
         /* whole partitions */
         { { "spark", "overwrite", .count = 48, .every_ms = 60 * MINUTE, .files = 10, .bytes = 5 * GIB,
             .removed_files = 10, .removed_bytes = 5 * GIB, .replaces = true },
+          FIRN_ADVICE_FINE,
+          NULL },
+        /* the whole table */
+        { { "spark", "overwrite", .count = 48, .every_ms = 60 * MINUTE, .files = 10, .bytes = 50 * GIB,
+            .removed_files = 10, .removed_bytes = 50 * GIB, .total_files = 10 },
           FIRN_ADVICE_FINE,
           NULL },
         /* deletes now and then, and readers that apply them */
