@@ -51,67 +51,6 @@ static double encoded_ratio(const struct pass *pass)
     return pass->input_done > 0 ? pass->output_done / pass->input_done : 1.0;
 }
 
-static double slice_row_bytes(const struct firn_row_slice *slice)
-{
-    return (double)slice->bytes / (double)slice->row_count;
-}
-
-/* How many of a slice's rows from `first` on hold `live` rows that are not deleted, or the first of more. */
-static int64_t rows_with_live(const struct firn_row_slice *slice, int64_t first, int64_t live)
-{
-    int64_t low = FIRN_MIN(live, slice->row_count - first), high = slice->row_count - first;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (firn_row_slice_live(slice, first, middle) <= live)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-/* How many of the window's rows hold `bytes` of input that is not deleted; at least one. */
-static int64_t rows_within(const struct firn_window *window, double bytes)
-{
-    int64_t rows = 0, done = window->head_row;
-    for (size_t i = window->head; i < window->slices.count; i++) {
-        const struct firn_row_slice *slice = &window->slices.items[i];
-        int64_t left = slice->row_count - done;
-        double row_bytes = slice_row_bytes(slice), live = (double)firn_row_slice_live(slice, done, left);
-        if (row_bytes * live > bytes)
-            return FIRN_MAX(rows + rows_with_live(slice, done, (int64_t)(bytes / row_bytes)), 1);
-        bytes -= row_bytes * live;
-        rows += left;
-        done = 0;
-    }
-    return rows;
-}
-
-/* Input that the next rows hold, without what is deleted. */
-static double input_bytes_of(const struct firn_window *window, int64_t rows)
-{
-    double bytes = 0;
-    int64_t done = window->head_row;
-    for (size_t i = window->head; rows > 0; i++) {
-        const struct firn_row_slice *slice = &window->slices.items[i];
-        int64_t now = FIRN_MIN(rows, slice->row_count - done);
-        bytes += slice_row_bytes(slice) * (double)firn_row_slice_live(slice, done, now);
-        rows -= now;
-        done = 0;
-    }
-    return bytes;
-}
-
-/* Input bytes of the pass that no step has taken yet. */
-static double input_left(const struct pass *pass)
-{
-    const struct firn_window *window = &pass->window;
-    double bytes = input_bytes_of(window, firn_window_rows(window));
-    for (uint32_t i = window->next; i < window->piece_count; i++)
-        bytes += (double)pass->bin->pieces[window->pieces[i]].length;
-    return bytes;
-}
-
 /* Encoded size at which the row group in progress ends: the table's, or what is left of the file. */
 static uint64_t row_group_target(const struct pass *pass, const struct firn_output *output)
 {
@@ -187,9 +126,9 @@ static int64_t plan_step(const struct pass *pass)
     double bytes = step_room(pass) / FIRN_MAX(encoded_ratio(pass), 1e-3);
     if (pass->input_done == 0)
         bytes /= FIRST_STEP_DIVISOR;
-    else if (!pass->by_row && input_left(pass) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
+    else if (!pass->by_row && firn_window_bytes_left(&pass->window) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
         bytes = INFINITY; /* the rest is too little for a row group of its own */
-    return FIRN_MIN(rows, rows_within(&pass->window, FIRN_MIN(bytes, memory_room(pass))));
+    return FIRN_MIN(rows, firn_window_rows_within(&pass->window, FIRN_MIN(bytes, memory_room(pass))));
 }
 
 /* A row group's worth of the input to come. */
@@ -200,8 +139,8 @@ struct row_group_share {
 static struct row_group_share row_group_share(const struct pass *pass)
 {
     double rows = (double)firn_window_rows(&pass->window);
-    double bytes = FIRN_MAX(input_bytes_of(&pass->window, (int64_t)rows), 1);
-    double share = FIRN_MIN((double)pass->run->row_group_bytes, input_left(pass)) / bytes;
+    double bytes = FIRN_MAX(firn_window_bytes_of(&pass->window, (int64_t)rows), 1);
+    double share = FIRN_MIN((double)pass->run->row_group_bytes, firn_window_bytes_left(&pass->window)) / bytes;
     return (struct row_group_share){ rows * share, bytes * share };
 }
 
@@ -227,7 +166,7 @@ static int64_t end_at_slice(const struct pass *pass, int64_t rows)
     for (; before + left < rows; left = window->slices.items[++i].row_count)
         before += left;
     bool cuts = before + left > rows;
-    bool is_small = slice_row_bytes(&window->slices.items[i]) * (double)(rows - before) <= most;
+    bool is_small = firn_row_slice_row_bytes(&window->slices.items[i]) * (double)(rows - before) <= most;
     return cuts && is_small && before > 0 ? before : rows;
 }
 
@@ -242,7 +181,7 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
         FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
     FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
     double memory = (double)encoder_memory(pass), before = encoded_bytes(pass);
-    double input = input_bytes_of(&pass->window, pass->step_rows);
+    double input = firn_window_bytes_of(&pass->window, pass->step_rows);
     uint32_t width = firn_window_columns_at_once(&pass->window, pass->step_rows);
     FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, width, work_column, pass));
     pass->memory_ratio = FIRN_MAX(pass->memory_ratio, ((double)encoder_memory(pass) - memory) / FIRN_MAX(input, 1));
@@ -276,7 +215,7 @@ static struct firn_output *largest(const struct pass *pass)
 /* Between steps: row groups that are full end, and the largest ones when memory runs short. */
 static firn_status end_full(struct firn_op *op, struct pass *pass)
 {
-    bool more = input_left(pass) > 0;
+    bool more = firn_window_bytes_left(&pass->window) > 0;
     for (uint32_t i = 0; more && i < pass->output_count; i++) {
         struct firn_output *output = &pass->outputs[i];
         if (room(pass, output) <= row_group_target(pass, output) / (2 * TOLERANCE_DIVISOR))

@@ -65,9 +65,8 @@ static void add_chunk(const struct expecting *expecting, struct firn_splicer *sp
         firn_splicer_refusal(splicer, &page, (uint32_t)(slice->row_count / page_count(chunk)));
     if (reason == FIRN_REASON_NONE && by_index && expecting->group_inputs > 1)
         reason = FIRN_REASON_DICTIONARY;
-    enum firn_rung rung = by_index && splicer->options->dictionary ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE;
-    tally->bytes[reason == FIRN_REASON_NONE ? FIRN_RUNG_SPLICE : rung][reason] +=
-        (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0);
+    enum firn_rung rung = reason == FIRN_REASON_NONE ? FIRN_RUNG_SPLICE : firn_splicer_decoded_rung(splicer, by_index);
+    tally->bytes[rung][reason] += (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0);
 }
 
 static void pick_most(const struct tally *tally, struct firn_expected_column *out)
@@ -112,6 +111,7 @@ static firn_status expect_leaf(struct firn_op *op, struct expecting *expecting, 
         .leaf = run->schema.leaves[leaf].node,
         .options = &run->options.leaves[leaf],
         .policy = run->context->layout,
+        .sorts = run->group->ordering,
     };
     struct firn_column column = { .leaf = &run->schema.leaves[leaf], .codec = run->codecs[leaf], .splicer = &splicer };
     struct tally tally = { 0 };

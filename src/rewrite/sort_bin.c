@@ -11,9 +11,10 @@
 
 #include <math.h>
 
-#define STEP_ROWS_FIRST    256 /* before it is known what a row takes; then steps double */
-#define STEP_ROWS_MAX      (UINT32_C(1) << 19)
+#define STEP_ROWS_FIRST    4096 /* before it is known what rows take */
+#define STEP_ROWS_MAX      (INT64_C(1) << 19)
 #define STEP_DIVISOR       8                   /* a step takes no more than this part of the share */
+#define FIRST_GROWTH       128                 /* and the first one this part as input */
 #define GROWTH_DIVISOR     5                   /* buffers have so much room to grow */
 #define BATCH_BYTES_MAX    (UINT64_C(1) << 30) /* beyond it a leaf's bytes might not be counted by 32 bits */
 #define BLOCK_BYTES_WANTED (UINT64_C(64) << 10)
@@ -30,6 +31,7 @@ struct sort_bin {
     struct firn_selection selection;
     struct firn_feed *feeds; /* one a leaf */
     uint32_t step_rows;
+    double growth; /* of the batch by input, the largest of any step; 0: there was none */
 
     struct firn_sort_key key;
     struct firn_sort_batch keys;
@@ -78,44 +80,28 @@ static uint64_t batch_memory(const struct sort_bin *sort)
     return held_bytes(sort) + key_bytes(sort) + row_bytes * batch_rows(sort);
 }
 
-/* Rows that the batch still takes, by what a row took so far. */
-static double room_rows(const struct sort_bin *sort)
+/* Input that the next step may take, by the steepest growth that a step has seen: part of what the batch has room for.
+ * 0: the batch is full. */
+static double step_bytes(const struct sort_bin *sort)
 {
-    uint64_t used = batch_memory(sort);
-    double row_bytes = (double)used / (double)FIRN_MAX(batch_rows(sort), 1u);
-    return used < sort->batch_bytes ? (double)(sort->batch_bytes - used) / row_bytes : 0;
+    double share = (double)sort->batch_bytes, used = (double)batch_memory(sort), most = share / STEP_DIVISOR;
+    if (used > 0 && share - used < most / 2)
+        return 0;
+    return FIRN_MIN(share - used, most) / FIRN_MAX(sort->growth, 1);
 }
 
 /* How many rows the next step has; 0: the batch is full. */
 static uint32_t plan_step(const struct sort_bin *sort)
 {
-    int64_t rows = FIRN_MIN(firn_window_rows(&sort->window), (int64_t)STEP_ROWS_MAX);
-    int64_t listed = (int64_t)(sort->run->window_bytes / sizeof(struct firn_row_range));
-    rows = FIRN_MIN(rows, listed);
-    if (sort->step_rows == 0)
-        return (uint32_t)FIRN_MIN(rows, STEP_ROWS_FIRST);
-    rows = FIRN_MIN(rows, 2 * (int64_t)sort->step_rows);
-    if (batch_rows(sort) == 0)
-        return (uint32_t)rows;
-    double room = room_rows(sort), whole = room + batch_rows(sort), most = FIRN_MAX(floor(whole / STEP_DIVISOR), 1);
-    if (room < FIRN_MIN(most / 2, (double)rows))
-        return 0;
-    return (uint32_t)FIRN_MAX(FIRN_MIN(FIRN_MIN(room, most), (double)rows), 1);
-}
-
-/* Input bytes that are not read yet. */
-static double input_left(const struct sort_bin *sort)
-{
     const struct firn_window *window = &sort->window;
-    double bytes = 0, done = (double)window->head_row;
-    for (size_t i = window->head; i < window->slices.count; i++) {
-        const struct firn_row_slice *slice = &window->slices.items[i];
-        bytes += (double)slice->bytes * (1 - done / (double)slice->row_count);
-        done = 0;
-    }
-    for (uint32_t i = window->next; i < window->piece_count; i++)
-        bytes += (double)sort->bin->pieces[window->pieces[i]].length;
-    return bytes;
+    int64_t listed = (int64_t)(sort->run->window_bytes / sizeof(struct firn_row_range));
+    int64_t rows = FIRN_MIN(FIRN_MIN(firn_window_rows(window), listed), STEP_ROWS_MAX);
+    bool is_first = sort->growth == 0;
+    double bytes = is_first ? (double)sort->batch_bytes / FIRST_GROWTH : step_bytes(sort);
+    if (bytes <= 0)
+        return 0;
+    rows = FIRN_MIN(rows, firn_window_rows_within(window, bytes));
+    return (uint32_t)(is_first ? FIRN_MIN(rows, STEP_ROWS_FIRST) : rows);
 }
 
 /* How many batches of this size the bin has, from the first one. */
@@ -124,7 +110,7 @@ static double batches_expected(const struct sort_bin *sort)
     double all = 0;
     for (uint32_t i = 0; i < sort->bin->piece_count; i++)
         all += (double)sort->bin->pieces[i].length;
-    double read = FIRN_MAX(all - input_left(sort), 1);
+    double read = FIRN_MAX(all - firn_window_bytes_left(&sort->window), 1);
     return ceil(FIRN_MAX(all / read, 1));
 }
 
@@ -257,10 +243,12 @@ static firn_status work_column(struct firn_op *op, void *context, size_t index)
 static firn_status run_step(struct firn_op *op, struct sort_bin *sort, uint32_t rows)
 {
     struct firn_group_run *run = sort->run;
+    double before = (double)batch_memory(sort), input = FIRN_MAX(firn_window_bytes_of(&sort->window, rows), 1);
     sort->step_rows = rows;
     FIRN_TRY(firn_selection_step(op, &sort->selection, &sort->window, rows));
     uint32_t width = firn_window_columns_at_once(&sort->window, rows);
     FIRN_TRY(firn_pool_run(op, run->context->pool, run->schema.leaf_count, width, work_column, sort));
+    sort->growth = FIRN_MAX(sort->growth, ((double)batch_memory(sort) - before) / input);
     firn_window_advance(op, &sort->window, rows);
     return FIRN_OK;
 }

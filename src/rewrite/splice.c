@@ -159,12 +159,17 @@ void firn_splicer_count_passed_over(struct firn_splicer *splicer, const struct f
     count(&splicer->counts.passed_over, page);
 }
 
+enum firn_rung firn_splicer_decoded_rung(const struct firn_splicer *splicer, bool by_index)
+{
+    return by_index && splicer->options->dictionary && !splicer->sorts ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE;
+}
+
 void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,
                                 enum firn_rung_reason reason)
 {
-    bool remaps = !splicer->sorts && firn_encoding_is_dictionary(page->header.encoding) && splicer->options->dictionary;
+    bool by_index = firn_encoding_is_dictionary(page->header.encoding);
     settle_kept(splicer, FIRN_RUNG_SPLICE);
-    count(&splicer->counts.rungs[remaps ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE], page);
+    count(&splicer->counts.rungs[firn_splicer_decoded_rung(splicer, by_index)], page);
     count(&splicer->counts.reasons[reason], page);
 }
 

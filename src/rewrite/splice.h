@@ -58,6 +58,8 @@ struct firn_spliced_page {
 void firn_splicer_count_copied(struct firn_splicer *splicer, const struct firn_spliced_page *copied);
 /* Counts a page that was not looked at, since no row of it is wanted. */
 void firn_splicer_count_passed_over(struct firn_splicer *splicer, const struct firn_page *page);
+/* The rung of a page that is decoded. */
+enum firn_rung firn_splicer_decoded_rung(const struct firn_splicer *splicer, bool by_index);
 /* Counts a page that is decoded, for `reason`, and given on as values, or as indices into its dictionary. */
 void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,
                                 enum firn_rung_reason reason);

@@ -321,6 +321,58 @@ firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uin
     return FIRN_OK;
 }
 
+/* How many of a slice's rows from `first` on hold `live` rows that are not deleted, or the first of more. */
+static int64_t rows_with_live(const struct firn_row_slice *slice, int64_t first, int64_t live)
+{
+    int64_t low = FIRN_MIN(live, slice->row_count - first), high = slice->row_count - first;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (firn_row_slice_live(slice, first, middle) <= live)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+int64_t firn_window_rows_within(const struct firn_window *window, double bytes)
+{
+    int64_t rows = 0, done = window->head_row;
+    for (size_t i = window->head; i < window->slices.count; i++) {
+        const struct firn_row_slice *slice = &window->slices.items[i];
+        int64_t left = slice->row_count - done;
+        double row_bytes = firn_row_slice_row_bytes(slice), live = (double)firn_row_slice_live(slice, done, left);
+        if (row_bytes * live > bytes)
+            return FIRN_MAX(rows + rows_with_live(slice, done, (int64_t)(bytes / row_bytes)), 1);
+        bytes -= row_bytes * live;
+        rows += left;
+        done = 0;
+    }
+    return rows;
+}
+
+double firn_window_bytes_of(const struct firn_window *window, int64_t rows)
+{
+    double bytes = 0;
+    int64_t done = window->head_row;
+    for (size_t i = window->head; rows > 0; i++) {
+        const struct firn_row_slice *slice = &window->slices.items[i];
+        int64_t now = FIRN_MIN(rows, slice->row_count - done);
+        bytes += firn_row_slice_row_bytes(slice) * (double)firn_row_slice_live(slice, done, now);
+        rows -= now;
+        done = 0;
+    }
+    return bytes;
+}
+
+double firn_window_bytes_left(const struct firn_window *window)
+{
+    double bytes = firn_window_bytes_of(window, firn_window_rows(window));
+    for (uint32_t i = window->next; i < window->piece_count; i++)
+        bytes += (double)window->bin->pieces[window->pieces[i]].length;
+    return bytes;
+}
+
 uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows)
 {
     uint64_t most = window->run->chunk_bytes, at_once = UINT32_MAX;

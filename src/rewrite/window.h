@@ -47,6 +47,12 @@ struct firn_window {
 FIRN_CHECKED firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uint64_t bytes_wanted);
 /* Rows in the window that are not done. */
 int64_t firn_window_rows(const struct firn_window *window);
+/* How many of them hold `bytes` of input that is not deleted; at least one. */
+int64_t firn_window_rows_within(const struct firn_window *window, double bytes);
+/* Input that the next rows hold, without what is deleted. */
+double firn_window_bytes_of(const struct firn_window *window, int64_t rows);
+/* Input that is not done, nor opened yet. */
+double firn_window_bytes_left(const struct firn_window *window);
 /* How many columns may work through the next `rows` rows side by side within the memory for chunks; at least one. */
 uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows);
 /* The next `rows` rows are done; inputs that are wholly done are closed. */
@@ -56,6 +62,10 @@ void firn_window_close(struct firn_window *window);
 
 /* How many of `count` rows of a slice, from its row `first` on, are not deleted. */
 int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count);
+static inline double firn_row_slice_row_bytes(const struct firn_row_slice *slice)
+{
+    return (double)slice->bytes / (double)slice->row_count;
+}
 const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index);
 struct firn_text firn_row_slice_path(const struct firn_row_slice *slice);
 /* Whether its input is held in memory as a whole. */

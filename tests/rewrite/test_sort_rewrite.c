@@ -345,6 +345,19 @@ static const char *noise(struct firn_op *op, int rows, uint32_t salt, int words)
     return take_text(op, &text);
 }
 
+/* Long texts of noise, of seven kilobytes each. */
+static const char *long_noise(struct firn_op *op, int rows)
+{
+    struct firn_buffer text = { 0 };
+    for (int row = 0; row < rows; row++) {
+        const char *words = noise(op, 125, 1000 + (uint32_t)row, 7);
+        for (int i = 0; i < 125; i++)
+            CHECK_OK(op, firn_buffer_append(op, &text, words + (ptrdiff_t)i * 57, 56));
+        append(op, &text, " ");
+    }
+    return take_text(op, &text);
+}
+
 static void wide_begin(struct firn_op *op, struct wide *wide, int columns, int rows, int noisy)
 {
     const char *schema = wide_schema(op, columns);
@@ -414,13 +427,38 @@ static void a_thousand_columns_are_sorted_in_little_memory(void **state)
     folder_remove(wide.folder);
 }
 
+/* Two row groups: what rows take is known from short ones when the long ones come. */
+static void rows_may_become_long(void **state)
+{
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 1, 5000, 1);
+    struct firn_output_schema output = fixture_schema(op, wide_schema(op, 1));
+    const char *texts[] = { noise(op, 5000, 1, 1), long_noise(op, 600) };
+    int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/long.parquet", output.footer, texts, 2,
+                                  firn_chunk_options_default());
+    struct firn_data_file files[6];
+    for (int i = 0; i < 6; i++)
+        files[i] = fixture_file("mem:/t/data/long.parquet", bytes, 5600);
+    wide.run.files = files; /* 25 MB of long texts */
+    for (uint32_t threads = 1; threads <= 4; threads += 3)
+        sort_within(op, &wide, (size_t)32 << 20, threads);
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_are_the_same_and_in_order),  TEST(files_end_where_the_key_changes),
-        TEST(a_key_may_fill_several_files),    TEST(a_table_without_rows_gives_no_file),
-        TEST(a_failure_leaves_nothing_behind), TEST(a_folder_without_room_is_named),
-        TEST(any_memory_limit_is_kept),        TEST(a_thousand_columns_are_sorted_in_little_memory),
+        TEST(rows_are_the_same_and_in_order),
+        TEST(files_end_where_the_key_changes),
+        TEST(a_key_may_fill_several_files),
+        TEST(a_table_without_rows_gives_no_file),
+        TEST(a_failure_leaves_nothing_behind),
+        TEST(a_folder_without_room_is_named),
+        TEST(any_memory_limit_is_kept),
+        TEST(a_thousand_columns_are_sorted_in_little_memory),
+        TEST(rows_may_become_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
