@@ -265,6 +265,51 @@ static void two_weeks_of_a_streaming_table(void **state)
     era_end(op, era);
 }
 
+static int64_t live_bytes(struct firn_op *op, struct era *era)
+{
+    struct firn_scan scan = scan_current(op, &era->scene.world, era->scene.world.store);
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < scan.file_count; i++)
+        bytes += scan.files[i].entry->file.file_bytes;
+    return bytes;
+}
+
+/* Nothing was compacted for days; then every night takes what fits its budget, best gain first, beside what the days go
+ * on to bring, until all is done, each file once but for the last of its day. */
+static void nights_within_a_budget(void **state)
+{
+    enum { NEGLECTED = 5, FILES_PER_TURN = 2, FILES_PER_DAY = TURNS_PER_DAY * FILES_PER_TURN };
+    struct firn_op *op = test_op(state);
+    struct era *era = FIRN_NEW(op->arena, struct era);
+    struct partitions partitions = { 0 };
+    int64_t budget = 0, rewritten = 0;
+    era_begin(op, era, NULL);
+    for (int turn_number = 0; turn_number < DAYS * TURNS_PER_DAY; turn_number++) {
+        int day = turn_number / TURNS_PER_DAY;
+        struct turn turn;
+        add_files(op, &era->scene, day, FILES_PER_TURN);
+        era->now_ms += FIRN_MS_PER_DAY / TURNS_PER_DAY;
+        if (day < NEGLECTED)
+            continue;
+        if (budget == 0) /* of a day and a little more */
+            budget = live_bytes(op, era) / turn_number * TURNS_PER_DAY * 5 / 4;
+        struct firn_text settings = firn_text_format(
+            op->arena, "compact.every=4h compact.min-input-files=2 windows=20:00-04:00 budget.bytes=%" PRId64, budget);
+        int64_t hour = era->now_ms / FIRN_MS_PER_HOUR % 24;
+        run_turn(op, era, (struct asked){ .settings = settings.data }, &turn);
+        check_step(&turn, FIRN_STEP_COMPACT, hour >= 20 || hour < 4 ? "done" : "not due");
+        int64_t bytes = number_of(&turn, FIRN_STEP_COMPACT, "rewritten_bytes_count");
+        CHECK(bytes <= budget, "day %d, %" PRId64 ":00: %" PRId64 " bytes of %" PRId64, day, hour, bytes, budget);
+        rewritten += number_of(&turn, FIRN_STEP_COMPACT, "rewritten_data_files_count");
+        end_turn(&turn);
+    }
+    check_cold(op, era, DAYS - 1, &partitions);
+    check_rows(op, &era->scene, "after two weeks");
+    CHECK(rewritten >= FILES_PER_DAY * (DAYS - 1) && rewritten <= FILES_PER_DAY * DAYS + 2 * DAYS, "%" PRId64 " files",
+          rewritten);
+    era_end(op, era);
+}
+
 /* A second look finds nothing, however often it is asked for. */
 static void nothing_is_done_twice(void **state)
 {
@@ -344,15 +389,6 @@ static void what_does_not_pay_waits(void **state)
     check_step(&turn, FIRN_STEP_COMPACT, "done");
     end_turn(&turn);
     era_end(op, era);
-}
-
-static int64_t live_bytes(struct firn_op *op, struct era *era)
-{
-    struct firn_scan scan = scan_current(op, &era->scene.world, era->scene.world.store);
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < scan.file_count; i++)
-        bytes += scan.files[i].entry->file.file_bytes;
-    return bytes;
 }
 
 static double money_of(const struct turn *turn, const char *side)
@@ -662,6 +698,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(two_weeks_of_a_streaming_table),
+        TEST(nights_within_a_budget),
         TEST(nothing_is_done_twice),
         TEST(a_rollback_unsettles),
         TEST(what_does_not_pay_waits),
