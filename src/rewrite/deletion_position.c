@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "format/avro/container.h"
 #include "format/puffin/deletion_vector.h"
+#include "rewrite/file_rows_orc.h"
 #include "table/delete_index.h"
 #include "table/parquet_footer.h"
 
@@ -243,6 +244,12 @@ static firn_status avro_has_rows(struct firn_op *op, struct firn_store *store, c
     return FIRN_OK;
 }
 
+static firn_status orc_has_rows(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,
+                                bool *out)
+{
+    return firn_orc_file_has_column(op, store, file, FIRN_FIELD_ID_DELETE_FILE_ROW, "row", out);
+}
+
 firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_store *store,
                                             const struct firn_data_file *file, bool *out)
 {
@@ -250,8 +257,9 @@ firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_stor
     *out = false;
     firn_arena_init(&arena);
     op->arena = &arena;
-    firn_status status =
-        file->format == FIRN_FILE_AVRO ? avro_has_rows(op, store, file, out) : parquet_has_rows(op, store, file, out);
+    firn_status status = file->format == FIRN_FILE_AVRO  ? avro_has_rows(op, store, file, out)
+                         : file->format == FIRN_FILE_ORC ? orc_has_rows(op, store, file, out)
+                                                         : parquet_has_rows(op, store, file, out);
     op->arena = results;
     firn_arena_done(&arena);
     return status;

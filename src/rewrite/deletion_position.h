@@ -33,8 +33,8 @@ FIRN_CHECKED firn_status firn_position_deletes_read(struct firn_op *op, const st
                                                     const struct firn_data_file *file, struct firn_map *out);
 /* The columns of position delete files by name, for those whose writer left out the field ids. In the arena. */
 struct firn_name_mapping firn_position_deletes_mapping(struct firn_arena *arena);
-/* Visits all rows of a position delete file, Parquet or Avro: its paths, then its positions. CORRUPT when it lacks one
- * of the columns. */
+/* Visits all rows of a position delete file, Parquet, Avro or ORC: its paths, then its positions. CORRUPT when it lacks
+ * one of the columns. */
 FIRN_CHECKED firn_status firn_position_rows_read(struct firn_op *op, const struct firn_metadata *metadata,
                                                  struct firn_store *store, const struct firn_data_file *file,
                                                  firn_file_rows_visit *visit, void *context);
@@ -42,7 +42,7 @@ FIRN_CHECKED firn_status firn_position_rows_read(struct firn_op *op, const struc
  * In op->arena, borrows from `row`. UNSUPPORTED for a type that no file can store. */
 FIRN_CHECKED firn_status firn_position_rows_schema(struct firn_op *op, const struct firn_type *row,
                                                    struct firn_output_schema *out);
-/* As firn_position_rows_read, with the deleted rows as slots: columns of such a schema. Parquet only. */
+/* As firn_position_rows_read, with the deleted rows as slots: columns of such a schema. Not for Avro. */
 FIRN_CHECKED firn_status firn_deleted_rows_read(struct firn_op *op, const struct firn_metadata *metadata,
                                                 struct firn_store *store, const struct firn_data_file *file,
                                                 const struct firn_output_schema *schema, firn_file_rows_visit *visit,
@@ -51,8 +51,8 @@ FIRN_CHECKED firn_status firn_deleted_rows_read(struct firn_op *op, const struct
 FIRN_CHECKED firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_delete_names *names,
                                                      const struct firn_map *sets, struct firn_text location,
                                                      struct firn_positions *out);
-/* Whether a position delete file, Parquet or Avro, holds the deleted rows beside their positions. Only the footer of
- * Parquet is read. */
+/* Whether a position delete file, Parquet, Avro or ORC, holds the deleted rows beside their positions. Only the footer
+ * of Parquet is read. */
 FIRN_CHECKED firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_store *store,
                                                          const struct firn_data_file *file, bool *out);
 /* Reads the deletion vector that a manifest entry describes; only its bytes are read, whatever lies around them. The

@@ -4,6 +4,7 @@
 #include "base/math.h"
 #include "rewrite/column.h"
 #include "rewrite/file_rows_avro.h"
+#include "rewrite/file_rows_orc.h"
 
 #define WINDOW_BYTES (UINT64_C(1) << 20)
 
@@ -248,8 +249,10 @@ static firn_status read_format(struct firn_op *op, const struct firn_file_rows_c
         return read_parquet(op, config, visit, context);
     case FIRN_FILE_AVRO:
         return firn_avro_file_rows_read(op, config, visit, context);
+    case FIRN_FILE_ORC:
+        return firn_orc_file_rows_read(op, config, visit, context);
     default:
-        return firn_fail(op, FIRN_UNSUPPORTED, "the format is %.*s, and firn reads rows of Parquet and Avro only",
+        return firn_fail(op, FIRN_UNSUPPORTED, "the format is %.*s, and firn reads rows of Parquet, Avro and ORC only",
                          FIRN_FMT(file->format_text));
     }
 }

@@ -1,5 +1,5 @@
-/* Rows of one file, Parquet or Avro, as values: a few columns, read by the rules for data files. For keys and positions
- * of deletes, and for rows that people are shown; rows that are rewritten never take this form. */
+/* Rows of one file, Parquet, Avro or ORC, as values: a few columns, read by the rules for data files. For keys and
+ * positions of deletes, and for rows that people are shown; rows that are rewritten never take this form. */
 #ifndef FIRN_REWRITE_FILE_ROWS_H
 #define FIRN_REWRITE_FILE_ROWS_H
 
@@ -16,7 +16,7 @@ struct firn_file_rows_config {
     bool complete; /* a delete file: a column that is neither stored nor an identity partition value is CORRUPT, and
                       another number of rows than recorded gives a warning */
     bool levels;   /* columns may nest: slots with their levels are wanted. Of the columns, only those at the top of
-                      the schema need be complete. Parquet only */
+                      the schema need be complete. Not for Avro */
 };
 
 #define FIRN_FILE_ROWS_MAX 8192 /* in one batch */
@@ -37,8 +37,8 @@ struct firn_row_batch {
 
 /* The batch is valid until the visit returns. Equal bytes in rows that follow each other are at one address. */
 typedef firn_status firn_file_rows_visit(struct firn_op *op, void *context, const struct firn_row_batch *batch);
-/* Visits all rows in order. Memory is bounded by the pages of the columns read, not by the file; of Avro, by the whole
- * file. UNSUPPORTED for other formats and for encrypted files. */
+/* Visits all rows in order. Memory is bounded by the pages of the columns read, not by the file; of Avro and ORC, by
+ * the whole file. UNSUPPORTED for other formats and for encrypted files. */
 FIRN_CHECKED firn_status firn_file_rows_read(struct firn_op *op, const struct firn_file_rows_config *config,
                                              firn_file_rows_visit *visit, void *context);
 

@@ -197,11 +197,10 @@ static firn_status read_vector(struct firn_op *op, struct rows *rows, const stru
 static firn_status find_rows(struct firn_op *op, const struct rows *rows, const struct firn_data_file *file, bool *out)
 {
     *out = false;
-    bool may_have = file->format == FIRN_FILE_PARQUET || file->format == FIRN_FILE_AVRO;
-    if (!rows->needs_row || !may_have)
+    if (!rows->needs_row || file->format == FIRN_FILE_OTHER || file->format == FIRN_FILE_PUFFIN)
         return FIRN_OK;
     FIRN_TRY(firn_position_deletes_have_rows(op, rows->view->table->store, file, out));
-    if (!*out || file->format == FIRN_FILE_PARQUET)
+    if (!*out || file->format != FIRN_FILE_AVRO)
         return FIRN_OK;
     firn_status status = firn_fail(op, FIRN_UNSUPPORTED, "it holds the deleted rows in Avro, which firn does not show");
     return firn_hint(op, status, "name the columns that are wanted, without \"row\"");

@@ -372,6 +372,9 @@ static void tables_of_other_writers_are_shown_as_spark_does(void **state)
         { "impala_pos_delete_some_files", "SELECT pos, row, row.s FROM t.position_deletes ORDER BY row.i",
           "1|{\"i\":5,\"s\":\"e\"}|e; 0|{\"i\":7,\"s\":\"d\"}|d; 1|{\"i\":8,\"s\":\"e\"}|e; "
           "2|{\"i\":9,\"s\":\"f\"}|f" },
+        { "impala_pos_delete_some_files_orc", "SELECT pos, row FROM t.position_deletes ORDER BY row.i",
+          "1|{\"i\":5,\"s\":\"e\"}; 0|{\"i\":7,\"s\":\"g\"}; 1|{\"i\":8,\"s\":\"h\"}; "
+          "2|{\"i\":9,\"s\":\"i\"}" },
         { "dremio_eq_deletes_products",
           "SELECT pos, row.created_date, row.weight FROM t.position_deletes WHERE "
           "row.color = 'red' AND partition.category = 'widget'",
