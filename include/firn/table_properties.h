@@ -22,8 +22,9 @@ struct firn_table_properties_report {
 };
 
 /* Nothing is committed when all is as it should be already. USAGE for an empty name, one given twice, what is not a
- * property but a part of the metadata (a hint says what to use), a format version that goes down, and commit.retry.*
- * that are no numbers from 0 on; UNSUPPORTED for a format version that firn does not know. */
+ * property but a part of the metadata (a hint says what to use), a format version that goes down, commit.retry.* that
+ * are no numbers from 0 on, and write.metadata.metrics.column.* of a column that the table has not; UNSUPPORTED for a
+ * format version that firn does not know. */
 FIRN_CHECKED firn_status firn_table_properties_change(struct firn_op *op, struct firn_table *table,
                                                       const struct firn_table_properties_args *args,
                                                       struct firn_table_properties_report *out);

@@ -110,6 +110,19 @@ static firn_status upgrade(struct firn_op *op, const struct firn_property *prope
     return FIRN_OK;
 }
 
+/* Java takes no change of properties at all from a table with metrics of a column that is not there. */
+static firn_status check_metrics_column(struct firn_op *op, const struct firn_property *property,
+                                        const struct firn_metadata *metadata)
+{
+    static const struct firn_text prefix = FIRN_TEXT_INIT("write.metadata.metrics.column.");
+    if (!firn_text_starts(property->key, prefix))
+        return FIRN_OK;
+    struct firn_text column = firn_text_from(property->key, prefix.len);
+    if (firn_schema_field_named(firn_metadata_current_schema(metadata), column, false))
+        return FIRN_OK;
+    return firn_fail(op, FIRN_USAGE, "%.*s: the table has no column '%.*s'", FIRN_FMT(property->key), FIRN_FMT(column));
+}
+
 static firn_status decide_set(struct firn_op *op, struct changing *changing, const struct firn_metadata *metadata,
                               struct firn_change *out)
 {
@@ -119,6 +132,7 @@ static firn_status decide_set(struct firn_op *op, struct changing *changing, con
         const struct firn_property *property = &changing->args->set[i];
         if (!firn_text_is_utf8(property->key) || !firn_text_is_utf8(property->value))
             return firn_fail(op, FIRN_USAGE, "property '%.*s' is not UTF-8", FIRN_FMT(property->key));
+        FIRN_TRY(check_metrics_column(op, property, metadata));
         struct firn_text old = value_of(op, metadata, property->key);
         changing->report->changes[i] = (struct firn_property_change){ property->key, old, property->value };
         if (old.data && firn_text_same(old, property->value))

@@ -3,6 +3,17 @@
 
 #include "rewrite/conversion.h"
 
+/* The field that a leaf's metrics are of. Row lineage is not part of the table's schema, and has the mode of columns
+ * that nothing is said of. */
+static const struct firn_field *field_of(const struct firn_output_leaf *leaf)
+{
+    static const struct firn_field lineage[] = {
+        [FIRN_LEAF_ROW_ID] = { .id = FIRN_FIELD_ID_ROW_ID, .type.id = FIRN_TYPE_LONG },
+        [FIRN_LEAF_SEQUENCE_NUMBER] = { .id = FIRN_FIELD_ID_LAST_UPDATED_SEQUENCE_NUMBER, .type.id = FIRN_TYPE_LONG },
+    };
+    return leaf->field ? leaf->field : &lineage[leaf->role];
+}
+
 static struct firn_value keep_value(struct firn_arena *arena, struct firn_value value)
 {
     switch (value.type) {
@@ -21,8 +32,9 @@ static firn_status add_bounds(struct firn_op *op, struct firn_arena *arena, stru
                               const struct firn_output_leaf *leaf, const struct firn_chunk_metrics *metrics)
 {
     struct firn_value lower, upper;
-    FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, &leaf->field->type, metrics->min, &lower));
-    FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, &leaf->field->type, metrics->max, &upper));
+    const struct firn_type *type = &field_of(leaf)->type;
+    FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, type, metrics->min, &lower));
+    FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, type, metrics->max, &upper));
     if (!totals->has_bounds || firn_value_compare(&lower, &totals->lower) < 0)
         totals->lower = keep_value(arena, lower);
     if (!totals->has_bounds || firn_value_compare(&upper, &totals->upper) > 0)
@@ -33,8 +45,8 @@ static firn_status add_bounds(struct firn_op *op, struct firn_arena *arena, stru
 
 static bool has_bounds_in_metrics(const struct firn_output_leaf *leaf)
 {
-    return leaf->field && !leaf->repeated && !leaf->in_variant && leaf->field->type.id != FIRN_TYPE_GEOMETRY &&
-           leaf->field->type.id != FIRN_TYPE_GEOGRAPHY;
+    enum firn_type_id type = field_of(leaf)->type.id;
+    return !leaf->repeated && !leaf->in_variant && type != FIRN_TYPE_GEOMETRY && type != FIRN_TYPE_GEOGRAPHY;
 }
 
 firn_status firn_column_totals_add(struct firn_op *op, struct firn_arena *arena, struct firn_column_totals *totals,
@@ -62,15 +74,16 @@ firn_status firn_column_totals_fill(struct firn_op *op, const struct firn_group_
     size_t count = 0;
     for (uint32_t i = 0; i < schema->leaf_count; i++) {
         const struct firn_output_leaf *leaf = &schema->leaves[i];
-        if (!leaf->field)
-            continue; /* row lineage is not part of the table's schema */
-        if (leaf->in_variant && count > 0 && columns[count - 1].field == leaf->field) {
+        const struct firn_field *field = field_of(leaf);
+        if (!leaf->field && totals[i].null_count > 0)
+            continue; /* null stands for a number that the file is given later: nothing said of these would be true */
+        if (leaf->in_variant && count > 0 && columns[count - 1].field == field) {
             columns[count - 1].compressed_bytes += totals[i].compressed_bytes;
             continue;
         }
-        enum firn_type_id type = leaf->field->type.id;
+        enum firn_type_id type = field->type.id;
         columns[count++] = (struct firn_column_metrics){
-            .field = leaf->field,
+            .field = field,
             .repeated = leaf->repeated || leaf->in_variant,
             .compressed_bytes = totals[i].compressed_bytes,
             .value_count = totals[i].value_count,

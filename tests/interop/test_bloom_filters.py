@@ -56,7 +56,7 @@ def path(lake, table):
 def test_sizes(path, firn):
     """Filters are as large as their values need: few values, a few bytes; a stated number of values, no more than that."""
     sizes = {}
-    for column in firn("--output", "json", "inspect", path).json["row_groups"][0]["columns"]:
+    for column in firn("--output", "json", "inspect", "--pages", path).json["row_groups"][0]["columns"]:
         assert ("bloom_filter" in column) == (column["path"] in ENABLED), column["path"]
         if "bloom_filter" in column:
             sizes[column["path"]] = column["bloom_filter"]["bytes"]

@@ -82,6 +82,7 @@ static void what_is_no_property_is_refused(void **state)
         { FIRN_TEXT_INIT("current-snapshot-id"), FIRN_TEXT_INIT("1"), FIRN_USAGE },
         { FIRN_TEXT_INIT("sort-order"), FIRN_TEXT_INIT("id"), FIRN_USAGE },
         { FIRN_TEXT_INIT("uuid"), FIRN_TEXT_INIT("x"), FIRN_USAGE },
+        { FIRN_TEXT_INIT("write.metadata.metrics.column.nowhere"), FIRN_TEXT_INIT("full"), FIRN_USAGE },
         { FIRN_TEXT_INIT("format-version"), FIRN_TEXT_INIT("1"), FIRN_USAGE },
         { FIRN_TEXT_INIT("format-version"), FIRN_TEXT_INIT("two"), FIRN_USAGE },
         { FIRN_TEXT_INIT("format-version"), FIRN_TEXT_INIT("9"), FIRN_UNSUPPORTED },
