@@ -9,7 +9,9 @@
 #define FEW_ROWS   32 /* are sorted by comparing whole keys */
 #define LEVELS_MAX 32 /* and so are rows whose keys are still equal after so many turns */
 
-enum { PREFIX_BYTES = 8, DIGITS = 256 };
+#define MANY_ROWS (1 << 15) /* are dealt to buckets */
+
+enum { PREFIX_BYTES = 8, DIGITS = 256, BUCKET_BITS = 11, BUCKETS = 1 << BUCKET_BITS };
 
 struct entry {
     uint64_t prefix;
@@ -137,6 +139,8 @@ static void sort_whole(const struct sorting *sorting, size_t first, size_t count
         entries[at++] = room[right++];
 }
 
+static void sort_prefixed(const struct sorting *sorting, size_t first, size_t count, size_t depth, int level);
+
 static void sort_range(const struct sorting *sorting, size_t first, size_t count, size_t depth, int level)
 {
     bool same;
@@ -148,6 +152,16 @@ static void sort_range(const struct sorting *sorting, size_t first, size_t count
     if (same)
         return;
     take_prefixes(sorting, first, count, depth);
+    sort_prefixed(sorting, first, count, depth, level);
+}
+
+/* Rows whose prefixes are taken at `depth`. */
+static void sort_prefixed(const struct sorting *sorting, size_t first, size_t count, size_t depth, int level)
+{
+    if (count <= FEW_ROWS) {
+        sort_few(sorting, first, count);
+        return;
+    }
     sort_by_prefix(sorting, first, count);
     const struct entry *entries = sorting->entries + first;
     bool is_whole = !sorting->keys->offsets && depth + PREFIX_BYTES >= sorting->keys->width;
@@ -159,20 +173,93 @@ static void sort_range(const struct sorting *sorting, size_t first, size_t count
     }
 }
 
-firn_status firn_key_sort(struct firn_op *op, const struct firn_row_keys *keys, struct firn_buffer *order)
+/* Rows dealt to buckets: bucket i begins at begins[i]. */
+struct dealt {
+    struct sorting sorting;
+    size_t depth;
+    uint32_t begins[BUCKETS + 1];
+};
+
+static uint32_t bucket_of(const struct entry *entry)
 {
-    struct firn_buffer memory = { 0 };
-    size_t count = keys->count;
-    FIRN_TRY(firn_buffer_resize(op, order, count * sizeof(uint32_t)));
-    FIRN_TRY(firn_buffer_resize(op, &memory, 2 * count * sizeof(struct entry)));
-    struct entry *entries = (struct entry *)(void *)memory.data;
-    struct sorting sorting = { keys, entries, entries + count };
+    return (uint32_t)(entry->prefix >> (8 * PREFIX_BYTES - BUCKET_BITS));
+}
+
+static void deal(struct dealt *dealt, size_t count)
+{
+    struct sorting *sorting = &dealt->sorting;
+    const struct entry *entries = sorting->entries;
+    uint32_t next[BUCKETS] = { 0 }, begin = 0;
     for (size_t i = 0; i < count; i++)
-        entries[i].row = (uint32_t)i;
-    sort_range(&sorting, 0, count, 0, 0);
-    uint32_t *rows = (uint32_t *)(void *)order->data;
+        next[bucket_of(&entries[i])]++;
+    for (int i = 0; i < BUCKETS; i++) {
+        uint32_t rows = next[i];
+        dealt->begins[i] = next[i] = begin;
+        begin += rows;
+    }
+    dealt->begins[BUCKETS] = begin;
     for (size_t i = 0; i < count; i++)
-        rows[i] = entries[i].row;
-    firn_buffer_done(&memory);
+        sorting->room[next[bucket_of(&entries[i])]++] = entries[i];
+    *sorting = (struct sorting){ sorting->keys, sorting->room, sorting->entries };
+}
+
+static firn_status sort_bucket(struct firn_op *op, void *context, size_t index)
+{
+    const struct dealt *dealt = context;
+    uint32_t first = dealt->begins[index], count = dealt->begins[index + 1] - first;
+    FIRN_TRY(firn_op_check(op));
+    if (count > 1)
+        sort_prefixed(&dealt->sorting, first, count, dealt->depth, 0);
     return FIRN_OK;
+}
+
+/* Sorts many rows; `*sorted` is where they are then. */
+static firn_status sort_many(struct firn_op *op, struct firn_pool *pool, const struct sorting *sorting, size_t count,
+                             const struct entry **sorted)
+{
+    bool same;
+    struct dealt *dealt = FIRN_NEW(op->arena, struct dealt);
+    dealt->sorting = *sorting;
+    dealt->depth = shared_bytes(sorting, 0, count, 0, &same);
+    *sorted = sorting->entries;
+    if (same)
+        return FIRN_OK;
+    take_prefixes(sorting, 0, count, dealt->depth);
+    deal(dealt, count);
+    *sorted = dealt->sorting.entries;
+    return firn_pool_run(op, pool, BUCKETS, 0, sort_bucket, dealt);
+}
+
+static firn_status sort_entries(struct firn_op *op, struct firn_pool *pool, const struct sorting *sorting,
+                                uint32_t *rows)
+{
+    size_t count = sorting->keys->count;
+    const struct entry *sorted = sorting->entries;
+    for (size_t i = 0; i < count; i++)
+        sorting->entries[i].row = (uint32_t)i;
+    if (count < MANY_ROWS)
+        sort_range(sorting, 0, count, 0, 0);
+    else
+        FIRN_TRY(sort_many(op, pool, sorting, count, &sorted));
+    for (size_t i = 0; i < count; i++)
+        rows[i] = sorted[i].row;
+    return FIRN_OK;
+}
+
+firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const struct firn_row_keys *keys,
+                          struct firn_buffer *order)
+{
+    struct firn_arena scratch, *outer = op->arena;
+    struct firn_buffer memory = { 0 };
+    FIRN_TRY(firn_buffer_resize(op, order, keys->count * sizeof(uint32_t)));
+    FIRN_TRY(firn_buffer_resize(op, &memory, 2 * (size_t)keys->count * sizeof(struct entry)));
+    struct entry *entries = (struct entry *)(void *)memory.data;
+    const struct sorting sorting = { keys, entries, entries + keys->count };
+    firn_arena_init(&scratch);
+    op->arena = &scratch;
+    firn_status status = sort_entries(op, pool, &sorting, (uint32_t *)(void *)order->data);
+    op->arena = outer;
+    firn_arena_done(&scratch);
+    firn_buffer_done(&memory);
+    return status;
 }

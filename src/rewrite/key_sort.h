@@ -3,6 +3,7 @@
 #define FIRN_REWRITE_KEY_SORT_H
 
 #include "base/buffer.h"
+#include "base/pool.h"
 
 #include <string.h>
 
@@ -29,8 +30,10 @@ static inline int firn_key_compare(struct firn_bytes a, struct firn_bytes b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Replaces `order` by the numbers of the rows (uint32_t), the least key first; rows of equal keys stay in order. */
-FIRN_CHECKED firn_status firn_key_sort(struct firn_op *op, const struct firn_row_keys *keys, struct firn_buffer *order);
+/* Replaces `order` by the numbers of the rows (uint32_t), the least key first; rows of equal keys stay in order. Works
+ * in the threads of `pool`, which may be NULL. */
+FIRN_CHECKED firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const struct firn_row_keys *keys,
+                                       struct firn_buffer *order);
 /* Bytes of memory that sorting takes for each row, beside its key. */
 #define FIRN_KEY_SORT_ROW_BYTES 32
 

@@ -267,7 +267,7 @@ static firn_status sort_rows(struct firn_op *op, struct firn_run_merge *merge, s
     };
     if (merge->config.key_width == 0)
         out->keys.offsets = (const uint64_t *)(const void *)merge->key_offsets.data;
-    FIRN_TRY(firn_key_sort(op, &out->keys, &merge->order));
+    FIRN_TRY(firn_key_sort(op, merge->config.run->context->pool, &out->keys, &merge->order));
     out->order = (const uint32_t *)(const void *)merge->order.data;
     return FIRN_OK;
 }

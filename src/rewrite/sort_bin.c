@@ -177,7 +177,7 @@ static firn_status sort_batch(struct firn_op *op, struct sort_bin *sort, struct 
         .keys = batch_keys(sort),
         .count = batch_rows(sort),
     };
-    FIRN_TRY(firn_key_sort(op, &out->keys, &sort->order));
+    FIRN_TRY(firn_key_sort(op, sort->run->context->pool, &out->keys, &sort->order));
     out->order = (const uint32_t *)(const void *)sort->order.data;
     return FIRN_OK;
 }

@@ -6,6 +6,12 @@
 #include "store/driver.h"
 #include "table_fixture.h"
 
+#include "rewrite/key_sort.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { TRIALS = 60 };
 
 /* Naive order. --------------------------------------------------------------------------------------------------- */
@@ -447,15 +453,96 @@ static void rows_may_become_long(void **state)
     folder_remove(wide.folder);
 }
 
+/* Keys of every kind in the order of memcmp, rows of equal ones in their own: few and many, of one length and of many,
+ * alike for long. */
+static void keys_are_sorted(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_pool *pool;
+    struct dice dice = { 7 };
+    CHECK_OK(op, firn_pool_open(op, 3, &pool));
+    static const uint32_t counts[] = { 0, 1, 2, 31, 33, 1000, 70000 };
+    for (int kind = 0; kind < 4; kind++) {
+        for (size_t c = 0; c < FIRN_COUNT_OF(counts); c++) {
+            struct firn_buffer bytes = { 0 }, offsets = { 0 }, order = { 0 };
+            uint32_t count = counts[c];
+            for (uint32_t i = 0; i < count; i++) {
+                uint8_t key[64] = { 0 };
+                size_t shared = kind < 2 ? 5 : roll(&dice, 40), len = kind == 0 ? 13 : shared + 1 + roll(&dice, 12);
+                for (size_t at = shared; at < len; at++)
+                    key[at] = (uint8_t)(1 + roll(&dice, kind == 3 ? 2 : 200));
+                uint64_t offset = bytes.len;
+                key[len++] = kind == 0 ? 1 : 255; /* ends no other */
+                CHECK_OK(op, firn_buffer_append(op, &offsets, &offset, sizeof offset));
+                CHECK_OK(op, firn_buffer_append(op, &bytes, key, len));
+            }
+            uint64_t end = bytes.len;
+            CHECK_OK(op, firn_buffer_append(op, &offsets, &end, sizeof end));
+            struct firn_row_keys keys = { bytes.data, kind == 0 ? NULL : (const uint64_t *)(const void *)offsets.data,
+                                          14, count };
+            CHECK_OK(op, firn_key_sort(op, pool, &keys, &order));
+            const uint32_t *rows = (const uint32_t *)(const void *)order.data;
+            uint64_t sum = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                sum += rows[i];
+                if (i == 0)
+                    continue;
+                int compared = firn_key_compare(firn_row_key(&keys, rows[i - 1]), firn_row_key(&keys, rows[i]));
+                CHECK(compared < 0 || (compared == 0 && rows[i - 1] < rows[i]), "kind %d, %u keys: %u", kind, count, i);
+            }
+            CHECK(sum == (uint64_t)count * (count ? count - 1 : 0) / 2, "a row is missing");
+            firn_buffer_done(&bytes);
+            firn_buffer_done(&offsets);
+            firn_buffer_done(&order);
+        }
+    }
+    firn_pool_close(pool);
+}
+
+/* Who is killed between temporary files and the first output leaves neither. */
+static firn_status kill_at_write(struct firn_op *op, void *context, struct firn_text location)
+{
+    (void)op, (void)context, (void)location;
+    kill(getpid(), SIGKILL);
+    return FIRN_OK;
+}
+
+static void temporary_files_go_with_a_killed_process(void **state)
+{
+    struct table_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    int ended;
+    begin(&test, op, PLAIN);
+    add_rows(&test, 3000);
+    struct firn_text folder = folder_make(op->arena);
+    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN });
+    run.ordering = &orders[1].ordering;
+    run.memory_bytes_max = 40000;
+    op->temp_folder = folder;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct firn_watch watch = { .before_write = kill_at_write };
+        op->watch = &watch;
+        firn_status status = fixture_execute(op, &run, &result);
+        _exit(status == FIRN_OK ? 0 : 1);
+    }
+    CHECK(waitpid(child, &ended, 0) == child && WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL, "%d", ended);
+    CHECK(rmdir(folder.data) == 0, "something is left in %s", folder.data);
+    firn_store_close(test.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(keys_are_sorted),
         TEST(rows_are_the_same_and_in_order),
         TEST(files_end_where_the_key_changes),
         TEST(a_key_may_fill_several_files),
         TEST(a_table_without_rows_gives_no_file),
         TEST(a_failure_leaves_nothing_behind),
         TEST(a_folder_without_room_is_named),
+        TEST(temporary_files_go_with_a_killed_process),
         TEST(any_memory_limit_is_kept),
         TEST(a_thousand_columns_are_sorted_in_little_memory),
         TEST(rows_may_become_long),
