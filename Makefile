@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench bench-deletes bench-orphans bench-expire bench-manifests bench-scenario install format clean
+.PHONY: all demo test bench bench-deletes bench-orphans bench-expire bench-manifests bench-scenario bench-sorting install format clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -27,6 +27,9 @@ bench: all
 
 bench-deletes: all
 	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/deletes.py --cache $(abspath $(BUILD))/bench $(ARGS)
+
+bench-sorting: all
+	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/sorting.py --cache $(abspath $(BUILD))/bench $(ARGS)
 
 bench-orphans: all
 	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/orphans.py --cache $(abspath $(BUILD))/bench $(ARGS)

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Puts the transaction table in order with firn, DuckDB and Spark, and says what point filters read of each; see README.md.
+
+usage: FIRN=path sorting.py --cache DIR [--files N] [--runs N] [--memory SIZE] [--limited] [--overhead SIZE] [--filters N] [--with-spark]
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+from bench import Bench, summed_up
+from cases import CASES, Table
+from deletes import Limit, bytes_of
+from measure import MB, THREADS, Measure, measure_spark, open_many_files, warm
+
+CASE = "a-plain"
+ORDERS = {"sort": "account_id", "zorder": "zorder(account_id, created_at)"}
+FILTERED = ("account_id", "created_at")
+
+DUCKDB_SORT = f"""
+import duckdb, json, sys
+connection = duckdb.connect()
+connection.execute("SET threads = {THREADS}; SET preserve_insertion_order = true; SET temp_directory = '" + sys.argv[1] + ".temp'")
+paths = ", ".join("'" + path + "'" for path in json.load(open(sys.argv[2])))
+connection.execute(f"COPY (SELECT * FROM read_parquet([{{paths}}]) ORDER BY account_id) TO '{{sys.argv[1]}}' (FORMAT parquet, CODEC zstd)")
+"""
+
+SPARK_SORT = """
+start = time.monotonic()
+spark.sql(f"CALL bench.system.rewrite_data_files(table => 'bench.{sys.argv[4]}', strategy => 'sort', sort_order => '{sys.argv[5]}', "
+          "options => map('rewrite-all', 'true'))").collect()
+json.dump(time.monotonic() - start, open(sys.argv[6], "w"))
+"""
+
+
+class Sorting(Bench):
+    """The programs that put the table in order."""
+
+    def __init__(self, table, firn, arguments):
+        super().__init__(table, firn, arguments.memory)
+        self.limit = Limit(bytes_of(arguments.memory) + bytes_of(arguments.overhead)) if arguments.limited else None
+
+    def sort_by_firn(self, order):
+        def run(home):
+            command = [self.firn, "--quiet", "--threads", str(THREADS), "--memory", self.memory, "rewrite-data-files",
+                       f"bench.bench.{self.table.name}", "--strategy", "sort", "--sort-order", ORDERS[order], "--option", "rewrite-all=true"]
+            environment = {"PATH": os.environ["PATH"], "HOME": home, "PYICEBERG_HOME": home}
+            return Measure(self.limit.command(command) if self.limit else command, environment)
+        return self.in_table(f"firn-{order}", run)
+
+    def sort_by_duckdb(self):
+        folder = self.target("duckdb-sort")
+        result = Measure([sys.executable, "-c", DUCKDB_SORT, os.path.join(folder, "all.parquet"), os.path.join(self.table.folder, "files.json")])
+        shutil.rmtree(os.path.join(folder, "all.parquet.temp"), ignore_errors=True)
+        return self.counted(result, folder)
+
+    def sort_by_spark(self, order):
+        own = os.path.join(self.table.folder, "spark.json")
+        result = self.in_table(f"spark-{order}", lambda home: measure_spark(
+            SPARK_SORT, home, self.table.warehouse, f"bench.{self.table.name}", ORDERS[order], own))
+        with open(own, encoding="utf-8") as file:
+            result.own = json.load(file)
+        return result
+
+    def sorters(self, with_spark):
+        runs = {"firn-sort": lambda: self.sort_by_firn("sort"), "duckdb-sort": self.sort_by_duckdb}
+        if with_spark:
+            runs["spark-sort"] = lambda: self.sort_by_spark("sort")
+        runs["firn-zorder"] = lambda: self.sort_by_firn("zorder")
+        if with_spark:
+            runs["spark-zorder"] = lambda: self.sort_by_spark("zorder")
+        return runs
+
+
+def row_groups_of(folder):
+    """Of each row group below a folder: its file, its size, and the bounds of the filtered columns."""
+    import pyarrow.parquet as parquet
+
+    found = []
+    for entry in os.scandir(folder):
+        footer = parquet.ParquetFile(entry.path).metadata
+        names = [footer.schema.column(i).name for i in range(footer.num_columns)]
+        for number in range(footer.num_row_groups):
+            group = footer.row_group(number)
+            chunks = [group.column(i) for i in range(group.num_columns)]
+            bounds = {name: (chunks[names.index(name)].statistics.min, chunks[names.index(name)].statistics.max) for name in FILTERED}
+            found.append((entry.name, sum(chunk.total_compressed_size for chunk in chunks), bounds))
+    return found
+
+
+def filtered(folder, column, values):
+    """Files and bytes that a filter on one value reads, on average, if row groups are left out by their bounds."""
+    files = size = 0
+    groups = row_groups_of(folder)
+    for value in values:
+        hit = [group for group in groups if group[2][column][0] <= value <= group[2][column][1]]
+        files += len({name for name, _, _ in hit})
+        size += sum(group_bytes for _, group_bytes, _ in hit)
+    return files / len(values), size / len(values)
+
+
+def values_of(table, count):
+    """Values of random rows."""
+    import pyarrow.parquet as parquet
+
+    chooser = random.Random(1)
+    rows = [parquet.read_table(chooser.choice(table.paths()), columns=list(FILTERED)).slice(chooser.randrange(table.case.rows), 1).to_pylist()[0]
+            for _ in range(count)]
+    return {column: [row[column] for row in rows] for column in FILTERED}
+
+
+def show(rows, filters):
+    print(f"{'':<14}{'wall s':>8}{'cpu s':>8}{'peak MB':>9}{'out MB':>9}{'files':>7}"
+          + "".join(f"{column + ': files':>20}{'MB':>8}" for column in FILTERED))
+    for name, row in rows.items():
+        print(f"{name:<14}{row['wall']:>8.2f}{row['cpu']:>8.2f}{row['memory'] / MB:>9.0f}{row['bytes'] / MB:>9.1f}{row['files']:>7}"
+              + "".join(f"{filters[name][column][0]:>20.2f}{filters[name][column][1] / MB:>8.1f}" for column in FILTERED))
+        if "own" in row:
+            print(f"{'  once started':<14}{row['own']:>8.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cache", required=True)
+    parser.add_argument("--files", type=int, default=CASES[CASE].files)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--memory", default="1G", help="what firn may use, as its option has it")
+    parser.add_argument("--limited", action="store_true", help="firn runs in a control group of --memory and --overhead")
+    parser.add_argument("--overhead", default="128M", help="for the program itself and the table's metadata")
+    parser.add_argument("--filters", type=int, default=100, help="point filters on each column")
+    parser.add_argument("--with-spark", action="store_true")
+    parser.add_argument("--generate", action="store_true", help="make the table and stop")
+    arguments = parser.parse_args()
+    open_many_files()
+    table = Table(os.path.abspath(arguments.cache), CASE, CASES[CASE], arguments.files)
+    if arguments.generate:
+        return table.make()
+    # In a process of its own: a child begins with its parent's peak memory.
+    subprocess.run([sys.executable, __file__, "--generate", *sys.argv[1:]], check=True)
+    bench = Sorting(table, os.environ["FIRN"], arguments)
+    runs = {}
+    for _ in range(arguments.runs):
+        for name, sort in bench.sorters(arguments.with_spark).items():
+            warm(table.paths())
+            runs.setdefault(name, []).append(sort())
+    values = values_of(table, arguments.filters)
+    filters = {name: {column: filtered(os.path.join(table.folder, "out", name), column, values[column]) for column in FILTERED} for name in runs}
+    print(f"{arguments.files} files, {arguments.files * table.case.rows} rows; {THREADS} threads, --memory {arguments.memory}; "
+          f"{arguments.filters} point filters on each column, by bounds of row groups")
+    show({name: summed_up(results) for name, results in runs.items()}, filters)
+    if bench.limit:
+        print(f"held: {'a control group' if bench.limit.folder else 'prlimit'} of {bench.limit.size / MB:.0f} MB was enough")
+        bench.limit.close()
+    shutil.rmtree(os.path.join(table.folder, "out"))
+    return None
+
+
+if __name__ == "__main__":
+    main()
