@@ -3,24 +3,26 @@
  * Findings come from numbers and limits alone, so the same table gives the same findings. Of a limit the healthy value
  * is still healthy; beyond it is a warning, from the other value on the table is ill:
  *
- *     limit                  healthy     ill          what it is of
- *     average-file-bytes     134217728   33554432     data files of the table, and of partitions that compaction can
- * help partition-files        500         2000         data files of one partition table-files            10000 50000
- * data files of the table manifests              50          500          manifests of the current snapshot, if
- * rewriting gives fewer position-deletes       0.01        0.1          position delete files, as a share of all files
- *     equality-deletes       0.01        0.1          equality delete files, likewise
- *     deleted-rows           0.1         0.3          rows that position deletes and vectors delete, of all rows
- *     dangling-deletes       0           1000         delete files that apply to no data file
- *     expirable-snapshots    100         1000         snapshots that expiry by the table's own settings lets go
- *     expirable-bytes        0.5         2            what expiry would free, as a share of the live data's bytes
- *     metadata-bytes         16777216    134217728    of metadata.json
- *     ref-days               365         never        age of branches and tags that nothing lets go
- *     orphan-bytes           0.05        0.5          files that nothing refers to, as a share of the live data's bytes
- *     partition-bytes        33554432    4194304      data of a partition on average, from a hundred partitions on
- *     partition-skew         10          100          the largest partition, in averages, if it is above ten targets
- *     metrics-coverage       0.9         0.5          data files with bounds, of each sort, partition or identifier
- * column overlap                0.5         1            files of a partition that a filter for one value of the first
- * sort column opens
+ *     limit                healthy    ill        what it is of
+ *     average-file-bytes   134217728  33554432   data files of the table, and of partitions that compaction can help
+ *     partition-files      500        2000       data files of one partition
+ *     table-files          10000      50000      data files of the table
+ *     manifests            50         500        manifests of the current snapshot, if rewriting gives fewer
+ *     position-deletes     0.01       0.1        position delete files, as a share of all files
+ *     equality-deletes     0.01       0.1        equality delete files, likewise
+ *     deleted-rows         0.1        0.3        rows that position deletes and vectors delete, of all rows
+ *     dangling-deletes     0          1000       delete files that apply to no data file
+ *     expirable-snapshots  100        1000       snapshots that expiry by the table's own settings lets go
+ *     expirable-bytes      0.5        2          what expiry would free, as a share of the live data's bytes
+ *     metadata-bytes       16777216   134217728  of metadata.json
+ *     ref-days             365        never      age of branches and tags that nothing lets go
+ *     orphan-bytes         0.05       0.5        files that nothing refers to, as a share of the live data's bytes
+ *     partition-bytes      33554432   4194304    data of a partition on average, from a hundred partitions on
+ *     partition-skew       10         100        the largest partition, in averages, if it is above ten targets
+ *     metrics-coverage     0.9        0.5        data files with bounds, of each sort, partition or identifier column
+ *     overlap              0.5        1          files of a partition that one value of the first sort column opens
+ *     commit-minutes       5          1          between commits of a writer whose files are small; a notice between
+ *                                                the two, else a warning: only the writer can mend it
  *
  * The score is 100, less 2 for each notice, 10 for each warning, and 30 for each finding of an ill table; 0 at least.
  */
@@ -92,6 +94,7 @@ struct firn_health_report {
     const struct firn_survey *survey; /* all numbers: firn_health_json prints them */
     const struct firn_health_limits *limits;
     struct firn_prices prices; /* that money was reckoned with */
+    struct firn_text where;    /* of the partitions that were judged; empty: all */
 };
 
 struct firn_health_options {
@@ -100,17 +103,20 @@ struct firn_health_options {
     const struct firn_property *thresholds;
     size_t threshold_count;
     const struct firn_prices *prices; /* NULL: the defaults */
+    /* A predicate on partition columns: only partitions that may match it are judged, by their files, deletes, sizes
+     * and columns; empty: the whole table. */
+    struct firn_text where;
 };
 
 /* Examines the current snapshot and the metadata; nothing is written, no data file is opened. In op->arena. USAGE for
- * an unknown limit, or limits that contradict each other. */
+ * an unknown limit, limits that contradict each other, or a `where` that names no partition column. */
 FIRN_CHECKED firn_status firn_health_check(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                            const struct firn_health_options *options, struct firn_health_report *out);
 
 /* "healthy", "fair" or "ill". */
 const char *firn_health_state_name(const struct firn_health_report *report);
 
-/* {"table", "state" ("healthy", "fair", "ill"), "score",
+/* {"table", "state" ("healthy", "fair", "ill"), "score", "where" (or null),
  *  "findings": [{"code", "severity", "symptom", "cause", "command" (null: none), "call", "advice",
  *      "cost": {"bytes", "files", "money"}, "gain": {"files", "manifests", "requests", "bytes", "planning_us",
  *      "money_scan", "money_month"}}],

@@ -8,6 +8,7 @@ struct health_args {
     struct cli_words tables;
     struct firn_text html;
     struct cli_pairs thresholds;
+    struct firn_text where;
     bool all, orphans;
 };
 
@@ -18,6 +19,8 @@ static const struct cli_option options[] = {
     { "all", CLI_FLAG, ARG(all), NULL, NULL, NULL, 0, 0, false, "Examine every table of the catalog" },
     { "orphans", CLI_FLAG, ARG(orphans), NULL, NULL, NULL, 0, 0, false,
       "Also list the table's location, for files that nothing refers to" },
+    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
+      "Judge only the partitions that may match this predicate on partition columns" },
     { "html", CLI_TEXT, ARG(html), "FILE", NULL, NULL, 0, 0, false,
       "Also write a page with charts, complete in one file, for browsers" },
     { "threshold", CLI_PAIRS, ARG(thresholds), "KEY=VALUE", NULL, NULL, 0, 0, false,
@@ -151,6 +154,7 @@ static firn_status examine(struct firn_op *op, const struct examination *run, st
     struct firn_health_options what = {
         .prices = &run->prices,
         .orphans = run->args->orphans,
+        .where = run->args->where,
         .thresholds = run->args->thresholds.items,
         .threshold_count = run->args->thresholds.count,
     };
@@ -291,6 +295,10 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct examination run = { .cli = cli, .args = args, .is_survey = args->all || args->tables.count > 1 };
     if (args->all == (args->tables.count > 0))
         return firn_fail(op, FIRN_USAGE, "give tables, or --all for every table of the catalog, not both");
+    if (args->where.len > 0 && (args->all || args->orphans))
+        return firn_fail(op, FIRN_USAGE,
+                         "--where is of the partitions of tables that are named; it goes with neither "
+                         "--all nor --orphans");
     FIRN_TRY(cli_usual_prices(op, cli, &run.prices));
     if (cli_is_given(cli, "html")) {
         FIRN_TRY(check_page_name(op, args->html));
@@ -324,7 +332,8 @@ const struct cli_command cmd_health = {
         "several tables with an overview. It needs nothing else, and no network.\n\n"
         "Thresholds, each with .healthy and .ill: average-file-bytes, partition-files, table-files, manifests, "
         "position-deletes, equality-deletes, deleted-rows, dangling-deletes, expirable-snapshots, expirable-bytes, "
-        "metadata-bytes, ref-days, orphan-bytes, partition-bytes, partition-skew, metrics-coverage, overlap. Those of "
+        "metadata-bytes, ref-days, orphan-bytes, partition-bytes, partition-skew, metrics-coverage, overlap, "
+        "commit-minutes. Those of "
         "deletes, rows, metrics and overlap are shares, of expirable and orphan bytes shares of the live data.",
     .examples = "  firn health db.txn\n  firn health --all\n  firn health db.txn --orphans --output json\n"
                 "  firn health --all --html health.html\n"

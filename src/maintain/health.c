@@ -26,6 +26,37 @@ const char *firn_health_state_name(const struct firn_health_report *report)
     return report->is_ill ? "ill" : report->is_healthy ? "healthy" : "fair";
 }
 
+/* Procedures that take a predicate, as commands and as SQL. */
+static bool takes_where(const char *procedure)
+{
+    static const char *const names[] = { "rewrite-data-files", "rewrite_data_files", "rewrite-position-delete-files",
+                                         "convert-equality-deletes" };
+    for (size_t i = 0; i < FIRN_COUNT_OF(names); i++)
+        if (strcmp(names[i], procedure) == 0)
+            return true;
+    return false;
+}
+
+struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure, const char *rest)
+{
+    struct firn_arena *arena = checks->op->arena;
+    if (checks->where.len > 0 && takes_where(procedure))
+        rest = firn_text_format(arena, "%s%s--where %.*s", rest, *rest ? " " : "",
+                                FIRN_FMT(firn_remedy_word(arena, checks->where)))
+                   .data;
+    return firn_remedy_command(arena, checks->table, procedure, rest);
+}
+
+struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure, const char *arguments)
+{
+    struct firn_arena *arena = checks->op->arena;
+    if (checks->where.len > 0 && takes_where(procedure))
+        arguments = firn_text_format(arena, "where => '%.*s'%s%s", FIRN_FMT(firn_remedy_sql_text(arena, checks->where)),
+                                     *arguments ? ", " : "", arguments)
+                        .data;
+    return firn_remedy_call(arena, checks->table, procedure, arguments);
+}
+
 /* What is mended is read, and written as fewer files. */
 static double money_of(const struct firn_prices *prices, const struct firn_health_finding *finding)
 {
@@ -53,8 +84,8 @@ void firn_health_add(struct firn_health_checks *checks, struct firn_health_findi
 /* Facts -------------------------------------------------------------------------------------------------------------
  */
 
-/* Files, deletes, partitions, manifests, snapshots, metadata file, orphans. */
-enum { FACTS_MAX = 8 };
+/* Files, deletes, partitions, manifests, snapshots, metadata file, orphans, writers, columns. */
+enum { FACTS_MAX = 9 };
 
 struct facts {
     struct firn_arena *arena;
@@ -117,12 +148,37 @@ static void add_metadata_facts(struct facts *facts, const struct firn_survey *su
                                   FIRN_FMT(bytes_text(facts, survey->orphan_bytes))));
 }
 
+/* How many files a filter for one value opens, of the columns that readers are expected to filter by. */
+static struct firn_text points_text(struct firn_arena *arena, const struct firn_survey *survey)
+{
+    struct firn_text text = FIRN_TEXT("");
+    for (size_t i = 0; i < survey->column_count; i++) {
+        const struct firn_survey_column *column = &survey->columns[i];
+        bool is_wanted = column->is_partition_source || column->is_sort_source || column->is_identifier;
+        if (is_wanted && column->files_per_point >= 0)
+            text = firn_text_format(arena, "%.*s%s%.*s %.1f", FIRN_FMT(text), text.len ? ", " : "",
+                                    FIRN_FMT(column->name), column->files_per_point);
+    }
+    return text.len ? firn_text_format(arena, "opened by a filter for one value: %.*s", FIRN_FMT(text)) : text;
+}
+
+static void add_reader_and_writer_facts(struct facts *facts, const struct firn_survey *survey)
+{
+    struct firn_text writers = firn_health_writers_text(facts->arena, survey);
+    struct firn_text points = points_text(facts->arena, survey);
+    if (writers.len > 0)
+        add_fact(facts, "writers", writers);
+    if (points.len > 0)
+        add_fact(facts, "columns", points);
+}
+
 static void list_facts(struct firn_arena *arena, const struct firn_survey *survey, struct firn_health_report *out)
 {
     struct facts *facts = FIRN_NEW(arena, struct facts);
     facts->arena = arena;
     add_file_facts(facts, survey);
     add_metadata_facts(facts, survey);
+    add_reader_and_writer_facts(facts, survey);
     out->facts = facts->items;
     out->fact_count = facts->count;
 }
@@ -168,29 +224,58 @@ static void score(const struct firn_health_checks *checks, struct firn_health_re
     out->score = FIRN_MAX(100 - penalty, 0);
 }
 
+static bool names_partition_column(const struct firn_metadata *metadata, const struct firn_predicate *predicate)
+{
+    const struct firn_partition_spec *spec = firn_metadata_spec(metadata, metadata->default_spec_id);
+    for (; predicate->op == FIRN_PRED_AND || predicate->op == FIRN_PRED_OR; predicate = predicate->left)
+        if (names_partition_column(metadata, predicate->right))
+            return true;
+    for (uint32_t i = 0; predicate->field && spec && i < spec->field_count; i++)
+        if (spec->fields[i].source_ids[0] == predicate->field->id)
+            return true;
+    return false;
+}
+
+static firn_status parse_where(struct firn_op *op, const struct firn_table *table, struct firn_text where,
+                               const struct firn_predicate **out)
+{
+    const struct firn_schema *schema = firn_metadata_current_schema(table->metadata);
+    FIRN_TRY(firn_predicate_parse(op, where, schema, out));
+    if (names_partition_column(table->metadata, *out))
+        return FIRN_OK;
+    return firn_fail(op, FIRN_USAGE, "where: '%.*s' names no column that the table is partitioned by", FIRN_FMT(where));
+}
+
 firn_status firn_health_check(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                               const struct firn_health_options *options, struct firn_health_report *out)
 {
     struct firn_survey *survey = FIRN_NEW(op->arena, struct firn_survey);
     struct firn_health_limits *limits = FIRN_NEW(op->arena, struct firn_health_limits);
     struct firn_survey_options what = { .orphans = options->orphans };
+    bool is_whole = options->where.len == 0;
     struct firn_prices prices = options->prices ? *options->prices : firn_prices_default();
-    struct firn_health_checks checks = { op, table, survey, limits, prices, .findings = { 0 } };
+    struct firn_health_checks checks = { op, table, survey, limits, prices, options->where, .findings = { 0 } };
     FIRN_TRY(firn_health_limits_parse(op, options->thresholds, options->threshold_count, limits));
+    if (!is_whole)
+        FIRN_TRY(parse_where(op, table, options->where, &what.where));
     FIRN_TRY(firn_survey_take(op, pool, table, what, survey));
     *out = (struct firn_health_report){
         .table = table->name,
         .survey = survey,
         .limits = limits,
+        .where = options->where,
         .prices = prices,
         .files = survey->total.data.files,
         .bytes = survey->total.data.bytes,
     };
     firn_health_check_files(&checks);
     firn_health_check_deletes(&checks);
-    firn_health_check_metadata(&checks);
+    if (is_whole)
+        firn_health_check_metadata(&checks);
     firn_health_check_partitions(&checks);
     FIRN_TRY(firn_health_check_columns(&checks));
+    if (is_whole)
+        firn_health_check_writers(&checks);
     rank_findings(&checks);
     score(&checks, out);
     list_facts(op->arena, survey, out);

@@ -25,6 +25,7 @@ enum firn_health_limit_id {
     FIRN_HEALTH_PARTITION_SKEW,
     FIRN_HEALTH_METRICS_COVERAGE,
     FIRN_HEALTH_OVERLAP,
+    FIRN_HEALTH_COMMIT_MINUTES,
     FIRN_HEALTH_LIMIT_COUNT
 };
 
@@ -50,22 +51,17 @@ struct firn_health_checks {
     const struct firn_survey *survey;
     const struct firn_health_limits *limits;
     struct firn_prices prices;
+    struct firn_text where; /* of the partitions that are judged; empty: all */
     FIRN_ARRAY(struct firn_health_finding) findings;
 };
 
 /* Adds a finding, with money for its cost and gain. */
 void firn_health_add(struct firn_health_checks *checks, struct firn_health_finding finding);
-/* What mends it, as remedy.h has it, for the table that is examined. */
-static inline struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure,
-                                                   const char *rest)
-{
-    return firn_remedy_command(checks->op->arena, checks->table, procedure, rest);
-}
-static inline struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure,
-                                                const char *arguments)
-{
-    return firn_remedy_call(checks->op->arena, checks->table, procedure, arguments);
-}
+/* What mends it, as remedy.h has it, for the table that is examined, and for the partitions that are judged where the
+ * procedure can be limited to them. */
+struct firn_text firn_health_command(const struct firn_health_checks *checks, const char *procedure, const char *rest);
+struct firn_text firn_health_call(const struct firn_health_checks *checks, const char *procedure,
+                                  const char *arguments);
 static inline struct firn_text firn_health_word(const struct firn_health_checks *checks, struct firn_text text)
 {
     return firn_remedy_word(checks->op->arena, text);
@@ -83,5 +79,8 @@ void firn_health_check_deletes(struct firn_health_checks *checks);
 void firn_health_check_metadata(struct firn_health_checks *checks);
 void firn_health_check_partitions(struct firn_health_checks *checks);
 FIRN_CHECKED firn_status firn_health_check_columns(struct firn_health_checks *checks);
+void firn_health_check_writers(struct firn_health_checks *checks);
+/* Who commits what how often: "flink append every 30.0 s, 12.0 files each"; empty: no snapshots. */
+struct firn_text firn_health_writers_text(struct firn_arena *arena, const struct firn_survey *survey);
 
 #endif

@@ -33,6 +33,7 @@ json_t *firn_health_json(struct firn_op *op, const struct firn_health_report *re
     firn_json_set_text(json, "table", report->table);
     firn_json_set_text(json, "state", firn_text_of(firn_health_state_name(report)));
     firn_json_set_i64(json, "score", report->score);
+    firn_json_set_text_or_null(json, "where", report->where);
     for (size_t i = 0; i < report->finding_count; i++)
         json_array_append_new(findings, finding_json(&report->findings[i]));
     firn_json_set(json, "findings", findings);

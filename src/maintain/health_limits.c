@@ -30,6 +30,7 @@ static const struct {
     [FIRN_HEALTH_PARTITION_SKEW] = { "partition-skew", false, { 10, 100 } },
     [FIRN_HEALTH_METRICS_COVERAGE] = { "metrics-coverage", true, { 0.9, 0.5 } },
     [FIRN_HEALTH_OVERLAP] = { "overlap", false, { 0.5, 1 } },
+    [FIRN_HEALTH_COMMIT_MINUTES] = { "commit-minutes", true, { 5, 1 } },
 };
 _Static_assert(FIRN_COUNT_OF(rows) == FIRN_HEALTH_LIMIT_COUNT, "one row a limit");
 

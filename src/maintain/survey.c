@@ -40,7 +40,8 @@ struct surveying {
     struct firn_survey *survey;
     struct firn_store *store;
     const struct firn_metadata *metadata;
-    struct firn_type **spec_types; /* one a spec of the metadata */
+    const struct firn_predicate *where; /* NULL: all partitions */
+    struct firn_type **spec_types;      /* one a spec of the metadata */
     struct firn_manifest_list list;
     bool *is_kept;              /* one a manifest: it has deletes */
     struct firn_manifest *kept; /* one a manifest; empty: not kept */
@@ -136,6 +137,8 @@ static void add_partition(struct surveying *run, const struct firn_data_file *fi
         .values = copy_values(&run->arena, &file->partition),
         .types = types,
         .updated_ms = FIRN_SURVEY_UNKNOWN,
+        .is_left_out =
+            run->where && spec && !firn_predicate_partition_may_match(run->where, spec, types, &file->partition),
     };
     FIRN_PUSH(&run->arena, &run->partitions, partition);
 }
@@ -243,6 +246,8 @@ static firn_status count_data_file(struct firn_op *op, struct surveying *run, co
     uint32_t number;
     FIRN_TRY(find_partition(op, run, file, &number));
     struct firn_survey_partition *partition = &run->partitions.items[number];
+    if (partition->is_left_out) /* and may need deletes that others share */
+        return run->index ? match_deletes(op, run, entry, &partition->content) : FIRN_OK;
     tally_file(&partition->content.data, file);
     if (is_foreign(file))
         run->survey->foreign_files++;
@@ -401,8 +406,18 @@ static void sum_manifests(struct firn_op *op, const struct surveying *run, struc
     out->manifest_kind_count = kinds.count;
 }
 
+static void drop_left_out(struct surveying *run)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->partitions.count; i++)
+        if (!run->partitions.items[i].is_left_out)
+            run->partitions.items[count++] = run->partitions.items[i];
+    run->partitions.count = count;
+}
+
 static void take_results(struct firn_op *op, struct surveying *run, struct firn_survey *out)
 {
+    drop_left_out(run);
     if (run->partitions.count > 1)
         qsort(run->partitions.items, run->partitions.count, sizeof *run->partitions.items, compare_partitions);
     if (run->orders.count > 1)
@@ -462,9 +477,9 @@ static firn_status survey_manifests(struct firn_op *op, struct firn_pool *pool, 
 }
 
 static firn_status survey_snapshot(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
-                                   struct firn_survey *out)
+                                   const struct firn_predicate *where, struct firn_survey *out)
 {
-    struct surveying run = { .survey = out, .store = table->store, .metadata = table->metadata };
+    struct surveying run = { .survey = out, .store = table->store, .metadata = table->metadata, .where = where };
     firn_arena_init(&run.arena);
     pthread_mutex_init(&run.lock, NULL);
     firn_status status = survey_manifests(op, pool, &run, out);
@@ -507,7 +522,7 @@ firn_status firn_survey_take(struct firn_op *op, struct firn_pool *pool, struct 
     FIRN_TRY(read_settings(op, table->metadata, out));
     FIRN_TRY(measure_metadata(op, table, out));
     FIRN_TRY(firn_survey_history(op, table->metadata, out));
-    FIRN_TRY(survey_snapshot(op, pool, table, out));
+    FIRN_TRY(survey_snapshot(op, pool, table, options.where, out));
     return options.orphans ? firn_survey_orphans(op, pool, table, out) : FIRN_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "firn/catalog.h"
 #include "maintain/group_rules.h"
-#include "table/metadata.h"
+#include "table/expression.h"
 
 #include <jansson.h>
 
@@ -46,6 +46,7 @@ struct firn_survey_partition {
     struct firn_survey_content content;
     int64_t sequence_number; /* the highest data sequence number */
     int64_t updated_ms;      /* of the newest commit that added to it; FIRN_SURVEY_UNKNOWN: expired since */
+    bool is_left_out;        /* while the survey is taken: `where` rules it out */
 };
 
 /* Data files by size: class i holds those below limit i that no class before holds. */
@@ -152,6 +153,8 @@ struct firn_survey {
 
 struct firn_survey_options {
     bool orphans; /* list the table's location and estimate what nothing refers to */
+    /* Only partitions that may match are counted, but for manifests and history; NULL: all. */
+    const struct firn_predicate *where;
 };
 
 /* Surveys the current snapshot. Reads metadata only. In op->arena. USAGE for table properties that make no sense. */
