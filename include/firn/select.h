@@ -1,9 +1,10 @@
 /* SELECT over metadata tables: `SELECT ... FROM catalog.namespace.table.files`.
  *
  * The SQL is SQLite's with Spark's names: metadata tables by their names of two to many parts, `VERSION AS OF` and
- * `TIMESTAMP AS OF`, backquotes, fields of structs (partition.day), items of maps (summary['added-records']), typed
- * literals, fractions where whole numbers are divided. Only reading is possible. Rows are read as they are asked for,
- * and of the manifests only what the statement uses. */
+ * `TIMESTAMP AS OF`, or `.branch_NAME`, `.tag_NAME`, `.snapshot_id_N`, `.at_timestamp_MS` behind them, backquotes,
+ * fields of structs (partition.day), items of maps (summary['added-records']), typed literals, fractions where whole
+ * numbers are divided. Only reading is possible. Rows are read as they are asked for, and of the manifests only what
+ * the statement uses. */
 #ifndef FIRN_SELECT_H
 #define FIRN_SELECT_H
 
@@ -35,8 +36,9 @@ struct firn_select_column {
 struct firn_select;
 
 /* Opens a statement, which begins at `place` of its script ({1, 1} for one by itself); the tables are loaded now, and
- * stay as they are until close. `text` may end with ';'. USAGE with line and column for bad SQL and for anything that
- * does not read; NOT_FOUND for unknown tables. Closed by the caller, also when steps failed, and before the session. */
+ * stay as they are until close. `text` may end with ';'. USAGE for bad SQL and for anything that does
+ * not read; NOT_FOUND for unknown tables; all with line and column. Closed by the caller, also when steps failed, and
+ * before the session. */
 FIRN_CHECKED firn_status firn_select_open(struct firn_op *op, struct firn_session *session, struct firn_text text,
                                           struct firn_sql_place place, struct firn_select **out);
 /* The columns of the result; borrowed until close. */

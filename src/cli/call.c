@@ -205,7 +205,8 @@ static firn_status give_value(struct call *call, const struct cli_option *option
         status = resolve_table(call, text, &text);
     if (status == FIRN_OK)
         status = cli_give(call->op, call->cli, option, text);
-    return firn_context(call->op, status, "line %u, column %u", value->place.line, value->place.column);
+    return firn_context(call->op, status, "line %u, column %u: argument %.*s", value->place.line, value->place.column,
+                        FIRN_FMT(cli_sql_name(call->op->arena, option->name)));
 }
 
 /* Arguments ----------------------------------------------------------------------------------------------------- */

@@ -66,23 +66,23 @@ static firn_status unknown_command(struct firn_op *op, struct firn_text name)
     return firn_hint(op, status, "'firn help' lists the commands");
 }
 
-static firn_status bad_value(struct firn_op *op, const struct cli_option *option, struct firn_text value,
-                             const char *wanted)
+/* Whoever gives a value says by which name: "--retain-last", "argument retain_last". */
+static firn_status bad_value(struct firn_op *op, struct firn_text value, const char *wanted)
 {
-    return firn_fail(op, FIRN_USAGE, "--%s: '%.*s' is not %s", option->name, FIRN_FMT(value), wanted);
+    return firn_fail(op, FIRN_USAGE, "'%.*s' is not %s", FIRN_FMT(value), wanted);
 }
 
 static firn_status set_number(struct firn_op *op, const struct cli_option *option, struct firn_text value, int64_t *out)
 {
     bool good = option->kind == CLI_BYTES ? firn_text_to_bytes(value, out) : firn_text_to_i64(value, out);
     if (!good)
-        return bad_value(op, option, value, option->kind == CLI_BYTES ? "a size such as 512M" : "a whole number");
+        return bad_value(op, value, option->kind == CLI_BYTES ? "a size such as 512M" : "a whole number");
     if (option->kind == CLI_BYTES && *out < option->min)
-        return firn_fail(op, FIRN_USAGE, "--%s: %.*s is less than %.*s", option->name, FIRN_FMT(value),
+        return firn_fail(op, FIRN_USAGE, "%.*s is less than %.*s", FIRN_FMT(value),
                          FIRN_FMT(cli_bytes_text(op->arena, (uint64_t)option->min)));
     if (*out < option->min || *out > option->max)
-        return firn_fail(op, FIRN_USAGE, "--%s: %" PRId64 " is not between %" PRId64 " and %" PRId64, option->name,
-                         *out, option->min, option->max);
+        return firn_fail(op, FIRN_USAGE, "%" PRId64 " is not between %" PRId64 " and %" PRId64, *out, option->min,
+                         option->max);
     return FIRN_OK;
 }
 
@@ -99,12 +99,11 @@ static bool is_choice(const char *choices, struct firn_text value)
     return false;
 }
 
-static firn_status add_pair(struct firn_op *op, struct cli *cli, const struct cli_option *option,
-                            struct firn_text value, struct cli_pairs *pairs)
+static firn_status add_pair(struct firn_op *op, struct cli *cli, struct firn_text value, struct cli_pairs *pairs)
 {
     ptrdiff_t equals = firn_text_find(value, '=');
     if (equals <= 0)
-        return bad_value(op, option, value, "KEY=VALUE");
+        return bad_value(op, value, "KEY=VALUE");
     struct firn_property pair = { .key = firn_text_until(value, (size_t)equals),
                                   .value = firn_text_from(value, (size_t)equals + 1) };
     FIRN_PUSH(&cli->arena, pairs, pair);
@@ -125,8 +124,7 @@ static firn_status set_option(struct firn_op *op, struct cli *cli, const struct 
         return FIRN_OK;
     case CLI_CHOICE:
         if (!is_choice(option->choices, value))
-            return firn_fail(op, FIRN_USAGE, "--%s: '%.*s' is not one of %s", option->name, FIRN_FMT(value),
-                             option->choices);
+            return firn_fail(op, FIRN_USAGE, "'%.*s' is not one of %s", FIRN_FMT(value), option->choices);
         memcpy(at, &value, sizeof value);
         return FIRN_OK;
     case CLI_FLAG:
@@ -136,9 +134,9 @@ static firn_status set_option(struct firn_op *op, struct cli *cli, const struct 
     case CLI_BYTES:
         return set_number(op, option, value, (int64_t *)(void *)at);
     case CLI_PAIRS:
-        return add_pair(op, cli, option, value, (struct cli_pairs *)(void *)at);
+        return add_pair(op, cli, value, (struct cli_pairs *)(void *)at);
     }
-    return firn_fail(op, FIRN_USAGE, "--%s cannot be given", option->name);
+    return firn_fail(op, FIRN_USAGE, "it cannot be given");
 }
 
 static firn_status set_defaults(struct firn_op *op, struct cli *cli, const struct cli_option *options, void *args)
@@ -224,8 +222,9 @@ struct found_option {
 
 static firn_status give_found(struct firn_op *op, struct cli *cli, struct found_option found, struct firn_text value)
 {
-    return found.is_global ? set_option(op, cli, found.option, &cli->globals, value)
-                           : cli_give(op, cli, found.option, value);
+    firn_status status = found.is_global ? set_option(op, cli, found.option, &cli->globals, value)
+                                         : cli_give(op, cli, found.option, value);
+    return firn_context(op, status, "--%s", found.option->name);
 }
 
 static struct found_option find_by_name(const struct cli *cli, struct firn_text name)

@@ -106,7 +106,7 @@ static run_kind *const runs[] = {
 firn_status cli_run_statement(struct firn_op *op, struct cli *cli, const struct firn_sql_statement *statement)
 {
     firn_status status = runs[statement->kind](op, cli, statement);
-    if (statement->kind == FIRN_SQL_CALL) /* has said where */
+    if (statement->kind == FIRN_SQL_CALL || statement->kind == FIRN_SQL_SELECT) /* have said where */
         return status;
     return firn_context(op, status, "line %u, column %u", statement->place.line, statement->place.column);
 }

@@ -51,8 +51,66 @@ static firn_status choose_snapshot_named(struct firn_op *op, struct firn_select_
                      FIRN_FMT(reference->table.name), FIRN_FMT(reference->version));
 }
 
+/* What may stand behind the name of a table, as Spark has it. */
+enum selector_kind { SELECT_BRANCH, SELECT_TAG, SELECT_SNAPSHOT_ID, SELECT_TIME_MS };
+
+struct selector {
+    enum selector_kind kind;
+    struct firn_text what;
+};
+
+static bool find_selector(struct firn_text part, struct selector *out)
+{
+    static const struct {
+        const char *prefix;
+        enum selector_kind kind;
+    } rows[] = { { "branch_", SELECT_BRANCH },
+                 { "tag_", SELECT_TAG },
+                 { "snapshot_id_", SELECT_SNAPSHOT_ID },
+                 { "at_timestamp_", SELECT_TIME_MS } };
+    for (size_t i = 0; i < FIRN_COUNT_OF(rows); i++)
+        if (firn_text_starts(part, firn_text_of(rows[i].prefix))) {
+            *out = (struct selector){ rows[i].kind, firn_text_from(part, strlen(rows[i].prefix)) };
+            return true;
+        }
+    return false;
+}
+
+static const struct firn_snapshot *select_ref(const struct firn_metadata *metadata, struct firn_text name,
+                                              enum firn_ref_type type)
+{
+    const struct firn_ref *ref = firn_metadata_ref(metadata, name);
+    return ref && ref->type == type ? firn_metadata_snapshot(metadata, ref->snapshot_id) : NULL;
+}
+
+static const struct firn_snapshot *select_snapshot(const struct firn_metadata *metadata, struct selector selector)
+{
+    int64_t number;
+    if (selector.kind == SELECT_BRANCH || selector.kind == SELECT_TAG)
+        return select_ref(metadata, selector.what, selector.kind == SELECT_TAG ? FIRN_REF_TAG : FIRN_REF_BRANCH);
+    if (!firn_text_to_i64(selector.what, &number))
+        return NULL;
+    return selector.kind == SELECT_TIME_MS ? firn_metadata_snapshot_at(metadata, number)
+                                           : firn_metadata_snapshot(metadata, number);
+}
+
+static firn_status choose_snapshot_selected(struct firn_op *op, struct firn_select_reference *reference)
+{
+    struct selector selector;
+    struct firn_text part = reference->parts[reference->kind_part + 1];
+    if (reference->version_kind != FIRN_VERSION_NONE)
+        return firn_fail(op, FIRN_USAGE, "the snapshot is chosen twice: by %.*s, and by AS OF", FIRN_FMT(part));
+    if (find_selector(part, &selector))
+        reference->view.snapshot = select_snapshot(reference->table.metadata, selector);
+    if (reference->view.snapshot)
+        return FIRN_OK;
+    return firn_fail(op, FIRN_NOT_FOUND, "table %.*s has no %.*s", FIRN_FMT(reference->table.name), FIRN_FMT(part));
+}
+
 static firn_status choose_snapshot(struct firn_op *op, struct firn_select_reference *reference)
 {
+    if (reference->kind_part + 1 < reference->part_count)
+        return choose_snapshot_selected(op, reference);
     if (reference->version_kind == FIRN_VERSION_TIMESTAMP)
         return choose_snapshot_at(op, reference);
     if (reference->version_kind == FIRN_VERSION_SNAPSHOT)
@@ -66,10 +124,10 @@ static firn_status load_table(struct firn_op *op, const struct firn_select_table
                               struct firn_select_references *references, size_t index)
 {
     struct firn_select_reference *reference = &references->items[index];
-    struct firn_text name = join_parts(op->arena, reference, reference->part_count - 1);
+    struct firn_text name = join_parts(op->arena, reference, reference->kind_part);
     for (size_t i = 0; i < index; i++) {
         const struct firn_select_reference *other = &references->items[i];
-        if (firn_text_same(name, join_parts(op->arena, other, other->part_count - 1))) {
+        if (firn_text_same(name, join_parts(op->arena, other, other->kind_part))) {
             reference->table = other->table;
             return FIRN_OK;
         }
@@ -82,7 +140,11 @@ static firn_status open_reference(struct firn_op *op, const struct firn_select_t
 {
     struct firn_select_reference *reference = &text->references.items[index];
     struct firn_text last = reference->parts[reference->part_count - 1];
-    reference->kind = firn_metadata_table_find(last);
+    struct selector selector;
+    bool is_selected = reference->part_count > 2 && find_selector(last, &selector) &&
+                       firn_metadata_table_find(reference->parts[reference->part_count - 2]);
+    reference->kind_part = reference->part_count - 1 - is_selected;
+    reference->kind = firn_metadata_table_find(reference->parts[reference->kind_part]);
     if (!reference->kind) {
         firn_status status = firn_select_fail(op, FIRN_USAGE, text, text->tokens.items[reference->first].at,
                                               "'%.*s' is no metadata table: SELECT reads those only", FIRN_FMT(last));
@@ -169,8 +231,7 @@ static size_t origin_of(const struct firn_select_print *print, int printed_at)
     return at;
 }
 
-static firn_status fail_prepare(struct firn_op *op, const struct firn_select *select,
-                                const struct firn_select_print *print)
+static firn_status fail_prepare(struct firn_op *op, struct firn_select *select, const struct firn_select_print *print)
 {
     int offset = sqlite3_error_offset(select->db);
     if (select->status != FIRN_OK)
@@ -309,6 +370,8 @@ firn_status firn_select_open_tables(struct firn_op *op, const struct firn_select
     op->arena = &select->arena;
     select->op = op;
     firn_status status = open_statement(op, select, tables, text, place);
+    if (!select->text.has_failed)
+        status = firn_context(op, status, "line %u, column %u", place.line, place.column);
     op->arena = results;
     select->op = NULL;
     if (status != FIRN_OK)
@@ -358,7 +421,7 @@ firn_status firn_select_step(struct firn_op *op, struct firn_select *select, boo
     *got = code == SQLITE_ROW;
     firn_status status = code == SQLITE_ROW || code == SQLITE_DONE ? FIRN_OK : sqlite_fail(op, select);
     select->op = NULL;
-    return status;
+    return firn_context(op, status, "line %u, column %u", select->text.place.line, select->text.place.column);
 }
 
 struct firn_select_value firn_select_value(const struct firn_select *select, size_t column)

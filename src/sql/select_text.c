@@ -6,7 +6,7 @@
 
 enum { PARENTHESES_MAX = 200, PARTS_MAX = 32 };
 
-firn_status firn_select_fail(struct firn_op *op, firn_status status, const struct firn_select_text *text, size_t at,
+firn_status firn_select_fail(struct firn_op *op, firn_status status, struct firn_select_text *text, size_t at,
                              const char *format, ...)
 {
     struct firn_sql_parser place = { .op = op, .script = text->text, .known_place = text->place };
@@ -14,6 +14,7 @@ firn_status firn_select_fail(struct firn_op *op, firn_status status, const struc
     va_start(args, format);
     struct firn_text message = firn_text_vformat(op->arena, format, args);
     va_end(args);
+    text->has_failed = true;
     return firn_sql_fail(op, status, firn_sql_place_at(&place, FIRN_MIN(at, text->text.len)), "%.*s",
                          FIRN_FMT(message));
 }

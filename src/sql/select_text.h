@@ -20,6 +20,7 @@ struct firn_select_reference {
     size_t first, end;       /* its tokens: name and version */
     struct firn_text *parts; /* of the name */
     size_t part_count;
+    size_t kind_part; /* which part is the metadata table's name; the one after it, if there is one, is a selector */
     enum firn_version_kind version_kind;
     struct firn_text version; /* a snapshot's id, a ref's name, or a time */
     struct firn_text alias;   /* what columns are qualified with */
@@ -48,6 +49,7 @@ struct firn_select_references {
 struct firn_select_text {
     struct firn_text text;
     struct firn_sql_place place; /* of the text's start */
+    bool has_failed;             /* by firn_select_fail, which says where */
     struct firn_tokens tokens;   /* the last is END */
     struct firn_select_references references;
     bool has_derived; /* some table of it is a query: names may be of other tables than those of the references */
@@ -75,7 +77,7 @@ FIRN_CHECKED firn_status firn_select_text_print(struct firn_op *op, struct firn_
 struct firn_text firn_select_path_name(struct firn_arena *arena, const struct firn_metadata_columns *columns,
                                        const struct firn_metadata_path *path);
 /* USAGE, or another status, at a position: "line 1, column 8: ...". */
-firn_status firn_select_fail(struct firn_op *op, firn_status status, const struct firn_select_text *text, size_t at,
+firn_status firn_select_fail(struct firn_op *op, firn_status status, struct firn_select_text *text, size_t at,
                              const char *format, ...) __attribute__((format(printf, 5, 6), cold));
 
 #endif

@@ -194,7 +194,7 @@ def test_ddl_is_read_by_spark(firn, spark, lake, table):
     ("CALL lake.system.expire_snapshots(table => 'T', older_than => '2026-01-01')", "column 64", "must be a timestamp", USAGE),
     ("CALL lake.system.expire_snapshots(table => 'T', retain_last => '3')", "column 65", "must be a whole number", USAGE),
     ("CALL lake.system.expire_snapshots(table => 'T', retain_last => 2.0)", "column 65", "must be a whole number", USAGE),
-    ("CALL lake.system.expire_snapshots(table => 'T', retain_last => 0)", "column 65", "retain-last", USAGE),
+    ("CALL lake.system.expire_snapshots(table => 'T', retain_last => 0)", "column 65", "argument retain_last", USAGE),
     ("CALL lake.system.remove_orphan_files(table => 'T', dry_run => 'true')", "column 64", "must be true or false", USAGE),
     ("CALL lake.system.rewrite_data_files(table => 'T', options => 'x')", "column 62", "must be a map", USAGE),
     ("CALL lake.system.rewrite_data_files(table => 'T', options => map('a', 'b'))", "column 1", "a", USAGE),

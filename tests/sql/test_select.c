@@ -45,6 +45,8 @@ static void metadata_is_shown_as_tables(void **state)
         { "SELECT count(*), sum(added_data_files_count) FROM db.t.manifests", "3|3" },
         { "SELECT count(*), count(DISTINCT path) FROM db.t.all_manifests", "6|3" },
         { "SELECT count(*) FROM db.t.manifests VERSION AS OF 't1'", "2" },
+        { "SELECT count(*) FROM db.t.manifests.tag_t1", "2" },
+        { "SELECT count(*), count(DISTINCT manifests.path) FROM db.t.manifests.branch_main AS manifests", "3|3" },
     };
     struct firn_op *op = test_op(state);
     struct select_world world;
@@ -108,6 +110,12 @@ static void faults_are_told_with_their_place(void **state)
         { "SELECT count(*) FROM db.t.manifests VERSION AS OF now", "line 1, column 51" },
         { "SELECT count(*) FROM db.t.manifests TIMESTAMP AS OF '1999-01-01'", "no snapshot as of" },
         { "SELECT TIMESTAMP 'noon'", "line 1, column 18: 'noon' is no timestamp" },
+        { "SELECT count(*) FROM db.t.manifests.branch_t1", "line 1, column 1: table db.t has no branch_t1" },
+        { "SELECT count(*) FROM db.t.manifests.tag_nosuch", "has no tag_nosuch" },
+        { "SELECT count(*) FROM db.t.manifests.snapshot_id_77", "has no snapshot_id_77" },
+        { "SELECT count(*) FROM db.t.manifests.at_timestamp_1", "has no at_timestamp_1" },
+        { "SELECT count(*) FROM db.t.manifests.tag_t1 VERSION AS OF 't1'", "chosen twice" },
+        { "SELECT count(*) FROM db.t.branch_main.files", "db.t.branch_main" },
         { "", "only SELECT" },
     };
     struct firn_op *op = test_op(state);
@@ -115,6 +123,22 @@ static void faults_are_told_with_their_place(void **state)
     begin(op, &world);
     for (size_t i = 0; i < FIRN_COUNT_OF(queries); i++)
         check_error(op, &world, queries[i].sql, queries[i].rows);
+    world_end(&world);
+}
+
+/* What runs a script adds which statement it was, and nothing else. */
+static void faults_name_one_place(void **state)
+{
+    static const char *const queries[] = { "SELECT nosuch FROM db.t.snapshots", "SELECT 1 +", "SELECT * FROM db.x.refs",
+                                           "SELECT * FROM db.t.refs VERSION AS OF 7" };
+    struct firn_op *op = test_op(state);
+    struct select_world world;
+    begin(op, &world);
+    for (size_t i = 0; i < FIRN_COUNT_OF(queries); i++) {
+        check_error(op, &world, queries[i], "line 1, column ");
+        const char *first = strstr(op->error.text, "line ");
+        CHECK(first == op->error.text && !strstr(first + 1, "line "), "%s: %s", queries[i], op->error.text);
+    }
     world_end(&world);
 }
 
@@ -421,6 +445,7 @@ int main(void)
         TEST(metadata_is_shown_as_tables),
         TEST(sparks_spelling_is_understood),
         TEST(faults_are_told_with_their_place),
+        TEST(faults_name_one_place),
         TEST(no_file_can_be_made),
         TEST(nothing_but_reading_is_possible),
         TEST(deep_and_long_texts_are_refused),
