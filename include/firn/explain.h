@@ -1,5 +1,6 @@
 /* Why a filter reads what it reads: what of a table a predicate rules out at each level of planning, why the rest
- * stays, and what would change that. Data files are not opened, but for `deep`, which reads footers and page indexes.
+ * stays, and what would change that. Data files are not opened, but for `deep`, which reads footers, page indexes and
+ * bloom filters.
  *
  * What is counted as kept is what a scan by the predicate plans. A file that is ruled out holds no matching row. */
 #ifndef FIRN_EXPLAIN_H
@@ -74,6 +75,7 @@ struct firn_explain_deep {
     int64_t row_groups, row_groups_kept;
     int64_t pages, pages_kept;     /* of columns of the predicate, in row groups that stay, where there are indexes */
     int64_t rows_kept, bytes_kept; /* of all columns */
+    int64_t bloom_files, bloom_files_ruled_out; /* whose bloom filters were asked; that these ruled out */
 };
 
 struct firn_explain_report {
@@ -111,7 +113,7 @@ FIRN_CHECKED firn_status firn_explain(struct firn_op *op, struct firn_pool *pool
  *      "files_sorted", "bytes_sorted", "rewrite_bytes", "command", "call"}]},
  *  "points": [{"column", "files", "files_in_partition"}], "rewritten": {"where", "kept": TALLY} or null,
  *  "deep": {"files", "unreadable_files", "files_kept", "row_groups", "row_groups_kept", "pages", "pages_kept",
- *      "rows_kept", "bytes_kept"} or null}
+ *      "rows_kept", "bytes_kept", "bloom_files", "bloom_files_ruled_out"} or null}
  * where TALLY is {"files", "bytes", "rows"}. Codes: "function", "no-metrics", "no-bounds", "type-mismatch",
  * "truncated-bounds", "overlapping-bounds", "nulls", "nan", "not-equal", "all-match" (of a condition);
  * "partition-not-filtered", "transform", "old-spec" (of a partition field); "deletes", "manifests". What is empty is

@@ -21,7 +21,8 @@ static const struct cli_option options[] = {
       "On the snapshot that was current at a time (UTC where it has no zone), or so long ago: 2026-11-01, 3d",
       CLI_SQL_TIMESTAMP },
     { "deep", CLI_FLAG, ARG(deep), NULL, NULL, NULL, 0, 0, false,
-      "Also read the footers and page indexes of the files that stay: row groups and pages that would be left out" },
+      "Also read footers, page indexes and bloom filters of the files that stay: row groups and pages that are left "
+      "out" },
     { 0 },
 };
 
@@ -67,6 +68,8 @@ static void print_deep(struct firn_op *op, struct cli *cli, const struct firn_ex
         return;
     fputs("within these, by footers and page indexes\n", cli->out);
     print_count(op, cli, "files", deep->files_kept, deep->files);
+    if (deep->bloom_files > 0)
+        print_count(op, cli, "by bloom", deep->bloom_files_ruled_out, deep->bloom_files);
     print_count(op, cli, "row groups", deep->row_groups_kept, deep->row_groups);
     print_count(op, cli, "pages", deep->pages_kept, deep->pages);
     print_count(op, cli, "rows", deep->rows_kept, report->by_level[FIRN_EXPLAIN_KEPT].rows);
@@ -168,7 +171,8 @@ const struct cli_command cmd_explain = {
     .description =
         "Puts a filter to the tests by which readers plan a scan, and counts what each of them rules out: manifests by "
         "the partitions that the manifest list says they span, files by their partition, by their counts of nulls, and "
-        "by the bounds of their columns; with --deep also row groups and pages by their statistics. What is ruled out "
+        "by the bounds of their columns; with --deep also row groups and pages by their statistics and bloom filters. "
+        "What is ruled out "
         "holds no matching row, and what stays is what a scan opens.\n\n"
         "Then it says why files stay, condition by condition, with an example of each: a function around a column (and "
         "how to say the same without it), a partition column that is not filtered, a transform that cannot be used, "

@@ -1,12 +1,14 @@
-/* What the footers and page indexes of the files that stay would rule out besides. parquet-format, "Statistics", "Page
- * Index".
+/* What the footers, page indexes and bloom filters of the files that stay would rule out besides. parquet-format,
+ * "Statistics", "Page Index", "Bloom Filter".
  *
  * (1) A row group, or a stretch of rows between two page ends, is put to the same test as a file, as if its statistics
  *     were a file's metrics. What is not recorded, or cannot be read as the column's type, may be anything.
+ *     Bloom filters are asked last, of files that are left, for conditions that every row must meet.
  * (2) Columns that readers take from the partition are left out: what the file stores of them does not count. */
 #include "base/math.h"
 #include "maintain/explain.h"
 #include "maintain/file_check_parts.h"
+#include "rewrite/bloom_probe.h"
 #include "rewrite/output_schema.h"
 #include "rewrite/page_index.h"
 #include "table/parquet_footer.h"
@@ -442,12 +444,76 @@ static firn_status look_at_object(struct firn_op *op, struct look *look)
     return FIRN_OK;
 }
 
+/* Bloom filters -----------------------------------------------------------------------------------------------------
+ */
+
+/* Asking for more values costs more than reading would. */
+enum { BLOOM_VALUES_MAX = 20 };
+
+static bool has_filter(const struct look *look, int32_t field_id)
+{
+    const struct firn_parquet_node *leaf = find_leaf(look->footer, field_id);
+    for (uint32_t i = 0; leaf && i < look->footer->row_group_count; i++)
+        if (look->footer->row_groups[i].chunks[leaf->leaf_index].bloom_filter_offset > 0)
+            return true;
+    return false;
+}
+
+/* Whether no value that a condition asks for is in the file. */
+static firn_status ask_filters(struct firn_op *op, const struct look *look, const struct firn_predicate *leaf,
+                               bool *is_absent)
+{
+    const struct firn_explaining *run = look->all->run;
+    struct firn_data_file file = { .path = look->file->path, .format = look->file->format };
+    *is_absent = leaf->value_count > 0;
+    for (uint32_t i = 0; i < leaf->value_count && *is_absent; i++) {
+        enum firn_bloom_answer answer;
+        FIRN_TRY(
+            firn_bloom_probe(op, run->table->store, run->metadata, &file, leaf->field->id, &leaf->values[i], &answer));
+        *is_absent = answer == FIRN_BLOOM_ABSENT;
+    }
+    return FIRN_OK;
+}
+
+static bool is_askable(const struct look *look, const struct firn_predicate *leaf)
+{
+    return (leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN) && leaf->value_count <= BLOOM_VALUES_MAX &&
+           !is_constant(look->all->run, look->file, leaf->field->id) && has_filter(look, leaf->field->id);
+}
+
+static void rule_out(struct firn_explain_deep *out)
+{
+    out->files_kept = out->row_groups_kept = out->pages_kept = out->rows_kept = out->bytes_kept = 0;
+    out->bloom_files_ruled_out = 1;
+}
+
+static firn_status look_at_filters(struct firn_op *op, const struct look *look)
+{
+    const struct firn_explaining *run = look->all->run;
+    if (run->schema != firn_metadata_current_schema(run->metadata)) /* by whose types filters are asked */
+        return FIRN_OK;
+    for (size_t i = 0; i < run->sort_column_count; i++)
+        for (size_t k = 0; k < run->sort_columns[i].leaf_count && look->out->files_kept > 0; k++) {
+            const struct firn_predicate *leaf = run->sort_columns[i].leaves[k];
+            bool is_absent;
+            if (!is_askable(look, leaf))
+                continue;
+            look->out->bloom_files = 1;
+            FIRN_TRY(ask_filters(op, look, leaf, &is_absent));
+            if (is_absent)
+                rule_out(look->out);
+        }
+    return FIRN_OK;
+}
+
 static firn_status look_at_file(struct firn_op *op, struct look *look)
 {
     if (look->file->format != FIRN_FILE_PARQUET)
         return firn_fail(op, FIRN_UNSUPPORTED, "\"%.*s\" is no Parquet file", FIRN_FMT(look->file->path));
     FIRN_TRY(firn_object_open(op, look->all->run->table->store, look->file->path, &look->object));
     firn_status status = look_at_object(op, look);
+    if (status == FIRN_OK)
+        status = look_at_filters(op, look);
     firn_object_close(look->object);
     return status;
 }
@@ -532,6 +598,8 @@ static void add_result(struct firn_explain_deep *sum, const struct firn_explain_
     sum->pages_kept += part->pages_kept;
     sum->rows_kept += part->rows_kept;
     sum->bytes_kept += part->bytes_kept;
+    sum->bloom_files += part->bloom_files;
+    sum->bloom_files_ruled_out += part->bloom_files_ruled_out;
 }
 
 firn_status firn_explain_look(struct firn_op *op, struct firn_explaining *run)

@@ -138,6 +138,8 @@ static json_t *deep_json(const struct firn_explain_report *report)
     firn_json_set_i64(json, "pages_kept", deep->pages_kept);
     firn_json_set_i64(json, "rows_kept", deep->rows_kept);
     firn_json_set_i64(json, "bytes_kept", deep->bytes_kept);
+    firn_json_set_i64(json, "bloom_files", deep->bloom_files);
+    firn_json_set_i64(json, "bloom_files_ruled_out", deep->bloom_files_ruled_out);
     return json;
 }
 

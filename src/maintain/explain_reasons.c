@@ -181,7 +181,8 @@ static void mend_truncation(struct reasoning *reasoning, const struct firn_predi
     reason->call = remedy.call;
 }
 
-static void mend_overlap(struct reasoning *reasoning, struct firn_explain_reason *reason)
+static void mend_overlap(struct reasoning *reasoning, const struct firn_predicate *leaf,
+                         struct firn_explain_reason *reason)
 {
     const struct firn_explaining *run = reasoning->run;
     struct firn_arena *arena = reasoning->op->arena;
@@ -196,6 +197,11 @@ static void mend_overlap(struct reasoning *reasoning, struct firn_explain_reason
     }
     if (reason->kept.files > 1)
         firn_explain_sort_remedy(arena, run, reason->column, &reason->command, &reason->call);
+    if (leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN)
+        reason->advice = firn_text_format(arena,
+                                          "where another order matters more, bloom filters help for single values: "
+                                          "write.parquet.bloom-filter-enabled.column.%.*s=true, and files written anew",
+                                          FIRN_FMT(reason->column));
 }
 
 static void mend(struct reasoning *reasoning, const struct firn_predicate *leaf, enum firn_stay stay,
@@ -219,7 +225,11 @@ static void mend(struct reasoning *reasoning, const struct firn_predicate *leaf,
         mend_truncation(reasoning, leaf, reason);
         break;
     case FIRN_STAY_OVERLAP:
-        mend_overlap(reasoning, reason);
+        mend_overlap(reasoning, leaf, reason);
+        break;
+    case FIRN_STAY_NANS:
+        reason->advice = FIRN_TEXT("files that record how many NaN they have are told apart; firn counts them in files "
+                                   "that it writes");
         break;
     case FIRN_STAY_NOT_EQUAL:
         reason->advice = FIRN_TEXT("say what is wanted rather than what is not, if that are few values or a range");

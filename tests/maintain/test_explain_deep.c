@@ -23,6 +23,8 @@ static void write_deep(struct firn_op *op, struct world *world, bool is_noisy)
     const char *columns[DEEP_GROUPS * 2];
     options.page_rows_max = 100;
     options.page_bytes_max = 512;
+    options.bloom_bytes_max = 1 << 16;
+    options.bloom_fpp = 0.0001;
     for (int64_t g = 0; g < DEEP_GROUPS; g++) {
         uint64_t step = (uint64_t)deep_id(is_noisy, 0, 1);
         columns[2 * g] = slots(op, deep_id(is_noisy, g, 0), step, DEEP_ROWS);
@@ -66,6 +68,27 @@ static void pages_are_ruled_out_by_their_index(void **state)
     end(&world);
 }
 
+static void bloom_filters_are_asked_for_single_values(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    begin(op, &world, "2");
+    write_deep(op, &world, true);
+    struct firn_text there = firn_text_format(op->arena, "id = %" PRId64, deep_id(true, 1, 77));
+    struct firn_text absent = firn_text_format(op->arena, "id IN (%" PRId64 ", 3)", deep_id(true, 1, 77) + 1);
+    struct firn_text either = firn_text_format(op->arena, "%.*s OR part = 9", FIRN_FMT(absent));
+    struct firn_explain_deep found = deep(op, &world, there.data);
+    assert_int_equal(found.bloom_files, 1);
+    assert_int_equal(found.bloom_files_ruled_out, 0);
+    assert_true(found.rows_kept > 0);
+    found = deep(op, &world, absent.data);
+    assert_int_equal(found.bloom_files_ruled_out, 1);
+    assert_int_equal(found.rows_kept, 0);
+    assert_int_equal(found.files_kept, 0);
+    assert_int_equal(deep(op, &world, either.data).bloom_files, 0); /* not all rows must meet it */
+    end(&world);
+}
+
 static uint64_t next(uint64_t *random)
 {
     *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -106,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pages_are_ruled_out_by_their_index),
+        TEST(bloom_filters_are_asked_for_single_values),
         TEST(rows_that_match_are_never_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
