@@ -131,3 +131,16 @@ int64_t firn_delete_read_bytes(const struct firn_data_file *file)
     bool is_blob = firn_data_file_is_deletion_vector(file) && file->content_bytes != FIRN_ABSENT;
     return FIRN_MAX(is_blob ? file->content_bytes : file->file_bytes, 0);
 }
+
+static int64_t bytes_of_list(const struct firn_delete_list *list)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        bytes += firn_delete_read_bytes(&list->items[i]->file);
+    return bytes;
+}
+
+int64_t firn_delete_match_bytes(const struct firn_delete_match *match)
+{
+    return bytes_of_list(&match->own) + bytes_of_list(&match->wide) + bytes_of_list(&match->equality);
+}

@@ -26,5 +26,7 @@ struct firn_delete_use *firn_delete_uses_find(const struct firn_delete_uses *use
                                               const struct firn_manifest_entry *del);
 /* What a reader fetches of a delete file: of a vector its blob. */
 int64_t firn_delete_read_bytes(const struct firn_data_file *file);
+/* The same of all delete files that are read with one data file. */
+int64_t firn_delete_match_bytes(const struct firn_delete_match *match);
 
 #endif

@@ -139,14 +139,6 @@ firn_status firn_demo_create(struct firn_op *op, struct firn_pool *pool, struct 
     return status == FIRN_OK ? firn_table_refresh(op, out) : status;
 }
 
-static int64_t bytes_of(const struct firn_delete_list *list)
-{
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < list->count; i++)
-        bytes += firn_delete_read_bytes(&list->items[i]->file);
-    return bytes;
-}
-
 /* What a reader opens: every data file with all of its delete files. */
 static void count_scan(const struct firn_scan *scan, struct firn_table_cost *out)
 {
@@ -154,8 +146,7 @@ static void count_scan(const struct firn_scan *scan, struct firn_table_cost *out
     out->scan_bytes = 0;
     for (uint32_t i = 0; i < scan->file_count; i++) {
         const struct firn_scan_file *file = &scan->files[i];
-        out->scan_bytes += file->entry->file.file_bytes + bytes_of(&file->deletes.own) + bytes_of(&file->deletes.wide) +
-                           bytes_of(&file->deletes.equality);
+        out->scan_bytes += file->entry->file.file_bytes + firn_delete_match_bytes(&file->deletes);
     }
 }
 

@@ -316,14 +316,6 @@ static firn_status look_at_manifests(struct firn_op *op, struct firn_explaining 
 
 /* Deletes and requests -------------------------------------------------------------------------------------------- */
 
-static int64_t bytes_of(const struct firn_delete_list *list)
-{
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < list->count; i++)
-        bytes += firn_delete_read_bytes(&list->items[i]->file);
-    return bytes;
-}
-
 /* What a scan opens beside the data files. */
 struct delete_reads {
     int64_t files, reads, bytes;
@@ -340,7 +332,7 @@ static firn_status count_deletes(struct firn_op *op, const struct firn_explainin
         const struct firn_delete_match *match = &scan.files[i].deletes;
         out->files += firn_delete_match_count(match) > 0;
         out->reads += firn_delete_match_count(match);
-        out->bytes += bytes_of(&match->own) + bytes_of(&match->wide) + bytes_of(&match->equality);
+        out->bytes += firn_delete_match_bytes(match);
     }
     return FIRN_OK;
 }
