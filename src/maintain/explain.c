@@ -130,17 +130,20 @@ static void explain_leaf(const struct reading *reading, struct firn_explain_leaf
     firn_explain_tally_add(&stay->kept, one);
 }
 
+/* The path is kept for those who look into the file only: there may be millions. */
 static void keep_file(const struct reading *reading, const struct firn_data_file *file,
                       const struct firn_explain_tally *one)
 {
     struct firn_explain_file kept = {
-        .path = firn_text_copy(reading->arena, file->path),
         .format = file->format,
         .spec_id = file->spec_id,
         .bytes = file->file_bytes,
         .rows = file->record_count,
     };
-    FIRN_PUSH(reading->arena, &reading->part->files, kept);
+    if (reading->run->report->is_deep) {
+        kept.path = firn_text_copy(reading->arena, file->path);
+        FIRN_PUSH(reading->arena, &reading->part->files, kept);
+    }
     for (size_t i = 0; i < reading->run->leaf_count; i++)
         explain_leaf(reading, &reading->part->leaves[i], file, one);
 }
