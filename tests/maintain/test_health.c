@@ -252,7 +252,8 @@ static void few_small_files_are_a_notice(void **state)
     add_files(op, &scene, 1, 5);
     for (int part = 2; part < 14; part++)
         add_files(op, &scene, part, 4);
-    struct firn_health_report report = examine(op, &scene.world.table, "manifests.healthy=100");
+    const char *limits = "manifests.healthy=100 commit-minutes.healthy=0 commit-minutes.ill=0";
+    struct firn_health_report report = examine(op, &scene.world.table, limits);
     check_codes(op, &report, "small-files");
     assert_int_equal(report.findings[0].level, FIRN_HEALTH_NOTICE);
     assert_int_equal(report.score, 98);

@@ -1,6 +1,7 @@
 /* Health of how a table is written, and of some of its partitions. */
 #include "maintain/survey_world.h"
 
+#include "base/math.h"
 #include "firn/health.h"
 
 static struct firn_health_report examine(struct history *history, struct firn_health_options options)

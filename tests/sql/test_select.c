@@ -110,7 +110,7 @@ static void faults_are_told_with_their_place(void **state)
         { "SELECT count(*) FROM db.t.manifests VERSION AS OF now", "line 1, column 51" },
         { "SELECT count(*) FROM db.t.manifests TIMESTAMP AS OF '1999-01-01'", "no snapshot as of" },
         { "SELECT TIMESTAMP 'noon'", "line 1, column 18: 'noon' is no timestamp" },
-        { "SELECT count(*) FROM db.t.manifests.branch_t1", "line 1, column 1: table db.t has no branch_t1" },
+        { "SELECT count(*) FROM db.t.manifests.branch_t1", "line 1, column 1: table c.db.t has no branch_t1" },
         { "SELECT count(*) FROM db.t.manifests.tag_nosuch", "has no tag_nosuch" },
         { "SELECT count(*) FROM db.t.manifests.snapshot_id_77", "has no snapshot_id_77" },
         { "SELECT count(*) FROM db.t.manifests.at_timestamp_1", "has no at_timestamp_1" },
