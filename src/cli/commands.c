@@ -63,6 +63,7 @@ const struct cli_command *const cli_commands[] = {
     &cmd_health,
     &cmd_advise,
     &cmd_explain,
+    &cmd_backtest,
     &cmd_sql,
     &cmd_demo,
     &cmd_help,

@@ -73,6 +73,10 @@ extern const struct firn_step_kind firn_step_kinds[FIRN_STEP_COUNT];
 struct firn_progress *firn_step_begins(struct firn_op *op, const struct firn_step_turn *turn);
 
 /* maintain_compact.c */
+/* What a policy says of compaction: the options of rewrite_data_files, and limits without that of time. */
+enum { FIRN_COMPACT_OPTIONS_MAX = 9 };
+size_t firn_compact_options(struct firn_arena *arena, const struct firn_policy *policy, struct firn_property *out);
+struct firn_rewrite_limits firn_compact_limits(const struct firn_policy *policy);
 FIRN_CHECKED firn_status firn_compact_plan(struct firn_op *op, struct firn_step_turn *turn);
 json_t *firn_compact_json(struct firn_op *op, const struct firn_step_turn *turn);
 struct firn_work firn_compact_work(const struct firn_step_turn *turn);

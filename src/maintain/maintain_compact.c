@@ -72,13 +72,11 @@ static int64_t limit_of(int64_t number)
     return number == FIRN_POLICY_UNSET ? 0 : number;
 }
 
-static struct firn_rewrite_limits limits_of(const struct firn_step_turn *turn)
+struct firn_rewrite_limits firn_compact_limits(const struct firn_policy *policy)
 {
-    const struct firn_policy *policy = turn->args->policy;
     return (struct firn_rewrite_limits){
         .bytes_max = limit_of(firn_policy_number(policy, FIRN_POLICY_BUDGET_BYTES)),
         .requests_max = limit_of(firn_policy_number(policy, FIRN_POLICY_BUDGET_REQUESTS)),
-        .time_ms_max = turn->time_ms_left,
     };
 }
 
@@ -99,7 +97,9 @@ static const struct {
     { FIRN_POLICY_COMPACT_MAX_COMMITS, "partial-progress.max-commits", false },
 };
 
-static size_t options_of(struct firn_arena *arena, const struct firn_policy *policy, struct firn_property *out)
+_Static_assert(FIRN_COUNT_OF(option_keys) == FIRN_COMPACT_OPTIONS_MAX, "room for every option");
+
+size_t firn_compact_options(struct firn_arena *arena, const struct firn_policy *policy, struct firn_property *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < FIRN_COUNT_OF(option_keys); i++) {
@@ -125,11 +125,12 @@ static firn_status plan_rewrite(struct firn_op *op, struct firn_step_turn *turn,
         .sort_order = sorts ? firn_policy_text(policy, FIRN_POLICY_COMPACT_SORT_ORDER) : FIRN_TEXT(""),
         .where = firn_policy_text(policy, FIRN_POLICY_COMPACT_WHERE),
         .options = options,
-        .option_count = options_of(op->arena, policy, options),
+        .option_count = firn_compact_options(op->arena, policy, options),
         .memory_bytes_max = turn->args->memory_bytes_max,
         .worth = &compaction->worth,
-        .limits = limits_of(turn),
+        .limits = firn_compact_limits(policy),
     };
+    args.limits.time_ms_max = turn->time_ms_left;
     return firn_rewrite_data_files_plan(op, turn->pool, turn->table, &args, &compaction->plan);
 }
 

@@ -4,52 +4,20 @@
 #include "base/math.h"
 #include "maintain/work.h"
 
-/* What execution does with inputs (rewrite/window.c): up to this size one read; else the end of the file, and for each
- * row group its page indexes and a chunk a column. */
-#define WHOLE_FETCH_BYTES_MAX (INT64_C(8) << 20)
-/* Of a file that does not tell where its row groups begin. */
-#define ROW_GROUP_BYTES (INT64_C(128) << 20)
-/* An output's footer is read back: its length, and itself. */
-enum { PROOF_READS = 2 };
-
 static const struct firn_data_file *data_file(const struct firn_rewrite_plan *plan,
                                               const struct firn_planned_group *group, uint32_t at)
 {
     return &plan->files[group->files[at]].scan->entry->file;
 }
 
-static int64_t count_leaves(const struct firn_type *type)
-{
-    int64_t count = type->field_count == 0;
-    for (uint32_t i = 0; i < type->field_count; i++)
-        count += count_leaves(&type->fields[i].type);
-    return count;
-}
-
-static int64_t count_row_groups(const struct firn_data_file *file, int64_t bytes)
-{
-    if (firn_split_offsets_usable(file) && file->file_bytes > 0)
-        return FIRN_MAX(file->split_offset_count * bytes / file->file_bytes, 1);
-    return FIRN_MAX(bytes / ROW_GROUP_BYTES + (bytes % ROW_GROUP_BYTES != 0), 1);
-}
-
-/* A piece of a file for one output: files that are cut are opened again for each. */
-static void add_piece(struct firn_work *work, const struct firn_data_file *file, int64_t bytes, int64_t leaves)
-{
-    if (file->file_bytes <= WHOLE_FETCH_BYTES_MAX)
-        firn_work_add_reads(work, 1, 1, FIRN_MAX(file->file_bytes, 0));
-    else
-        firn_work_add_reads(work, 1, 1 + count_row_groups(file, bytes) * (leaves + 1), bytes);
-}
-
 static void add_inputs(struct firn_work *work, const struct firn_rewrite_plan *plan,
                        const struct firn_planned_group *group)
 {
-    int64_t leaves = count_leaves(&firn_metadata_current_schema(plan->metadata)->root);
+    int64_t leaves = firn_work_count_leaves(&firn_metadata_current_schema(plan->metadata)->root);
     for (uint32_t i = 0; i < group->bin_count; i++)
         for (uint32_t k = 0; k < group->bins[i].piece_count; k++) {
             const struct firn_rewrite_piece *piece = &group->bins[i].pieces[k];
-            add_piece(work, data_file(plan, group, piece->input), (int64_t)piece->length, leaves);
+            firn_work_add_data_file(work, data_file(plan, group, piece->input), (int64_t)piece->length, leaves);
         }
 }
 
@@ -81,8 +49,7 @@ static struct firn_work execution_work(const struct firn_rewrite_plan *plan, con
         bytes += group->bin_bytes[i];
     add_inputs(&work, plan, group);
     add_deletes(&work, plan, group);
-    firn_work_add_writes(&work, group->output_count, bytes);
-    firn_work_add_reads(&work, group->output_count, PROOF_READS, 0);
+    firn_work_add_output(&work, group->output_count, bytes);
     firn_work_add_events(&work, 1);
     return work;
 }

@@ -17,6 +17,42 @@ void firn_work_add_writes(struct firn_work *work, int64_t objects, int64_t bytes
     work->bytes_written += bytes;
 }
 
+/* What a rewrite does with inputs (rewrite/window.c): up to this size one read; else the end of the file, and for each
+ * row group its page indexes and a chunk a column. */
+#define WHOLE_FETCH_BYTES_MAX (INT64_C(8) << 20)
+/* Of a file that does not tell where its row groups begin. */
+#define ROW_GROUP_BYTES (INT64_C(128) << 20)
+
+int64_t firn_work_count_leaves(const struct firn_type *type)
+{
+    int64_t count = type->field_count == 0;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        count += firn_work_count_leaves(&type->fields[i].type);
+    return count;
+}
+
+static int64_t count_row_groups(const struct firn_data_file *file, int64_t bytes)
+{
+    if (firn_split_offsets_usable(file) && file->file_bytes > 0)
+        return FIRN_MAX((int64_t)((double)file->split_offset_count * (double)bytes / (double)file->file_bytes), 1);
+    return FIRN_MAX(bytes / ROW_GROUP_BYTES + (bytes % ROW_GROUP_BYTES != 0), 1);
+}
+
+void firn_work_add_data_file(struct firn_work *work, const struct firn_data_file *file, int64_t bytes, int64_t leaves)
+{
+    if (file->file_bytes <= WHOLE_FETCH_BYTES_MAX)
+        firn_work_add_reads(work, 1, 1, FIRN_MAX(file->file_bytes, 0));
+    else
+        firn_work_add_reads(work, 1, 1 + count_row_groups(file, bytes) * (leaves + 1), bytes);
+}
+
+void firn_work_add_output(struct firn_work *work, int64_t files, int64_t bytes)
+{
+    enum { PROOF_READS = 2 }; /* the footer's length, and the footer */
+    firn_work_add_writes(work, files, bytes);
+    firn_work_add_reads(work, files, PROOF_READS, 0);
+}
+
 /* The blob of a vector at once; of a Parquet file the length of the footer, the footer, and a chunk for each column. */
 void firn_work_add_delete_file(struct firn_work *work, const struct firn_data_file *file)
 {
@@ -75,7 +111,7 @@ void firn_work_add_run(struct firn_work *work, int64_t commits)
     firn_work_add_reads(work, commits * (commits - 1), 1, 0);
 }
 
-static int64_t count_commits(const struct firn_manifest_entry *const *entries, uint32_t count)
+int64_t firn_work_count_commits(const struct firn_manifest_entry *const *entries, uint32_t count)
 {
     struct firn_arena arena;
     struct firn_map ids;
@@ -101,7 +137,7 @@ struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_lis
         all.manifests++;
         all.bytes += FIRN_MAX(list->manifests[i].length, 0);
     }
-    int64_t touched = FIRN_MIN(count_commits(entries, count), all.manifests);
+    int64_t touched = FIRN_MIN(firn_work_count_commits(entries, count), all.manifests);
     double share = all.manifests > 0 ? (double)touched / (double)all.manifests : 0;
     return (struct firn_manifest_touch){ touched, (int64_t)(share * (double)all.bytes) };
 }

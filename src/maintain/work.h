@@ -12,11 +12,19 @@ enum { FIRN_SCAN_REQUESTS_OF_FILE = 2 };
 /* So many objects of `bytes` together, each opened and read with so many requests. */
 void firn_work_add_reads(struct firn_work *work, int64_t objects, int64_t reads_each, int64_t bytes);
 void firn_work_add_writes(struct firn_work *work, int64_t objects, int64_t bytes);
+/* Bytes of a data file that is rewritten with `leaves` columns: files that are cut are opened again for each part. */
+void firn_work_add_data_file(struct firn_work *work, const struct firn_data_file *file, int64_t bytes, int64_t leaves);
+/* Columns of a schema's root, in the leaves of its tree. */
+int64_t firn_work_count_leaves(const struct firn_type *type);
+/* Data files written by a rewrite, whose footers are read back. */
+void firn_work_add_output(struct firn_work *work, int64_t files, int64_t bytes);
 /* A delete file that is read by a rewrite. */
 void firn_work_add_delete_file(struct firn_work *work, const struct firn_data_file *file);
 /* Files that are deleted, a thousand a request. */
 void firn_work_add_deletions(struct firn_work *work, int64_t files);
 
+/* The commits that added the entries. */
+int64_t firn_work_count_commits(const struct firn_manifest_entry *const *entries, uint32_t count);
 /* How many manifests of one kind hold some of the entries, as far as the commits that added these tell: manifests do
  * not say where entries came from, but rarely have more of them than commits. */
 struct firn_manifest_touch {

@@ -81,6 +81,9 @@ def test_version(firn):
     (["rewrite-data-files", "TABLE", "--price", "gets=1"], "gets"),
     (["rewrite-data-files", "TABLE", "--price", "get=much"], "much"),
     (["maintain", "TABLE", "--max-time", "soon"], "budget.time"),
+    (["backtest", "TABLE", "--every", "soon"], "every"),
+    (["backtest", "TABLE", "--policy", "/no/such/file"], "/no/such/file"),
+    (["backtest", "TABLE", "--set", "compact.evry=1h"], "compact.every"),
     (["health"], "--all"),
     (["explain", "TABLE"], "--where"),
     (["explain", "TABLE", "--where", "nothing = 1"], "no column 'nothing'"),
@@ -120,6 +123,18 @@ def test_dry_run_prints_the_plan_and_changes_nothing(firn, lake, table):
     assert columns and all(column["rung"] in ("splice", "remap", "transcode") for column in columns)
     text = firn("rewrite-data-files", full_name(table), "--dry-run").out
     assert text and not text.lstrip().startswith("{")
+
+
+def test_backtest(firn, lake, table):
+    before = lake.load(table).metadata_location
+    result = firn("--output", "json", "backtest", full_name(table), "--set", "compact.every=1m").json
+    assert lake.load(table).metadata_location == before
+    row = result["rows"][-1]
+    assert row["real"]["data_files"] == len(live_files(metadata_of(lake.load(table))))
+    assert row["policy"]["data_files"] <= row["real"]["data_files"]
+    assert {"money", "scan_money", "commits", "rewritten_bytes"} <= set(result["total"]["policy"])
+    text = firn("backtest", full_name(table)).out
+    assert "policy" in text and "all" in text
 
 
 def test_report(firn, lake, table):

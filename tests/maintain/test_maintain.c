@@ -1,40 +1,10 @@
 /* The pipeline of maintenance: two weeks of a streaming table by a virtual clock, cadence, budgets, failures, leases.
  */
-#include "maintain/scene.h"
+#include "maintain/era.h"
 
 #include "firn/refs.h"
 #include "maintain/age.h"
 #include "maintain/lease.h"
-#include "maintain/maintain.h"
-
-#define START_MS INT64_C(1700006400000) /* a midnight */
-
-/* A table whose clock a test turns. */
-struct era {
-    struct scene scene;
-    int64_t now_ms;
-    uint64_t process; /* every run is a process of its own */
-    bool others_run;  /* those before; else they have ended */
-};
-
-static struct firn_text era_process(void *context, struct firn_arena *arena)
-{
-    return firn_text_format(arena, "process %" PRIu64, ((const struct era *)context)->process);
-}
-
-static enum firn_process_state era_process_state(void *context, struct firn_text name)
-{
-    const struct era *era = context;
-    struct firn_arena arena = { 0 };
-    bool is_own = firn_text_same(name, era_process(context, &arena));
-    firn_arena_done(&arena);
-    return is_own || era->others_run ? FIRN_PROCESS_RUNS : FIRN_PROCESS_ENDED;
-}
-
-static int64_t era_clock_us(void *context)
-{
-    return ((const struct era *)context)->now_ms * 1000;
-}
 
 /* Every look at it takes a second. */
 static int64_t slow_clock_ms(void *context)
@@ -42,96 +12,6 @@ static int64_t slow_clock_ms(void *context)
     static atomic_int_fast64_t seconds;
     (void)context;
     return atomic_fetch_add(&seconds, 1) * 1000;
-}
-
-static void era_no_log(void *context, enum firn_log_level level, struct firn_text line)
-{
-    (void)context;
-    (void)level;
-    (void)line;
-}
-
-static void era_begin(struct firn_op *op, struct era *era, const char *properties)
-{
-    *era = (struct era){ .now_ms = START_MS };
-    era->scene.env = *firn_env_real();
-    era->scene.env.now_us = era_clock_us;
-    era->scene.env.sleep_ms = no_sleep;
-    era->scene.env.log = era_no_log;
-    era->scene.env.process = era_process;
-    era->scene.env.process_state = era_process_state;
-    era->scene.env.context = era;
-    op->env = &era->scene.env;
-    begin_with(op, &era->scene.world,
-               firn_text_format(op->arena, "{\"format-version\": \"2\"%s%s}", properties ? ", " : "",
-                                properties ? properties : "")
-                   .data);
-}
-
-static void era_end(struct firn_op *op, struct era *era)
-{
-    scene_end(op, &era->scene);
-}
-
-static struct firn_text table_location(const struct era *era)
-{
-    return era->scene.world.table.metadata->location;
-}
-
-/* A run, and its report. */
-struct turn {
-    struct firn_arena arena;
-    struct firn_op op;
-    firn_status status;
-    json_t *report;
-};
-
-struct asked {
-    const char *settings; /* "key=value key=value" */
-    uint32_t steps;
-    bool force, dry_run;
-};
-
-static size_t split_settings(struct firn_op *op, const char *text, struct firn_property *out)
-{
-    size_t count = 0;
-    for (struct firn_text rest = firn_text_of(text); rest.len > 0;) {
-        ptrdiff_t blank = firn_text_find(rest, ' ');
-        struct firn_text one = blank < 0 ? rest : firn_text_until(rest, (size_t)blank);
-        size_t equals = (size_t)firn_text_find(one, '=');
-        out[count++] = (struct firn_property){ firn_text_copy(op->arena, firn_text_until(one, equals)),
-                                               firn_text_copy(op->arena, firn_text_from(one, equals + 1)) };
-        rest = firn_text_from(rest, blank < 0 ? rest.len : (size_t)blank + 1);
-    }
-    return count;
-}
-
-static void run_turn(struct firn_op *outer, struct era *era, struct asked asked, struct turn *turn)
-{
-    struct firn_property settings[12];
-    struct firn_table table;
-    struct firn_policy *policy;
-    era->process++;
-    firn_arena_init(&turn->arena);
-    turn->op = *outer;
-    turn->op.arena = &turn->arena;
-    struct firn_op *op = &turn->op;
-    size_t count = split_settings(op, asked.settings ? asked.settings : "", settings);
-    turn->report = NULL;
-    turn->status = firn_catalog_load(op, era->scene.world.catalog, FIRN_TEXT("db.t"), &table);
-    if (turn->status != FIRN_OK)
-        return;
-    CHECK_OK(op, firn_policy_of(op, firn_policies_new(op), &table, settings, count, &policy));
-    const struct firn_maintain_args args = {
-        .policy = policy, .steps = asked.steps, .force = asked.force, .holder = FIRN_TEXT("a test")
-    };
-    turn->status = asked.dry_run ? firn_maintain_plan(op, NULL, &table, &args, &turn->report)
-                                 : firn_maintain_run(op, NULL, &table, &args, &turn->report);
-}
-
-static void end_turn(struct turn *turn)
-{
-    firn_arena_done(&turn->arena);
 }
 
 static const json_t *step_of(const struct turn *turn, enum firn_maintain_step step)
@@ -656,7 +536,7 @@ static void steps_are_due_by_cadence_and_windows(void **state)
         struct firn_policy *policy;
         struct firn_maintain_memory memory;
         struct firn_metadata metadata = { .root = firn_json_own(op->arena, json_object()) };
-        int64_t now_ms = START_MS + cases[i].hour * FIRN_MS_PER_HOUR;
+        int64_t now_ms = ERA_START_MS + cases[i].hour * FIRN_MS_PER_HOUR;
         size_t count = split_settings(op, cases[i].settings, settings);
         CHECK_OK(op, firn_policy_of(op, firn_policies_new(op), NULL, settings, count, &policy));
         firn_maintain_memory_parse(NULL, &memory);
