@@ -9,7 +9,7 @@
  *     commit-interval      of streams: long enough for files of the wanted size, as far as readers can wait
  *     distribution-mode    'hash' where several tasks write to the same partitions
  *     target-file-size     larger where there are more files than planning bears; within reason else
- *     codec                zstd
+ *     codec                zstd, where the newest files, or properties, have another
  *     metrics              bounds of keys and times kept, of long texts cut, of blobs dropped
  *     partitioning         coarser, finer, by time at all, without fields that rule nothing out
  *     update-mode          merge-on-read where updates write much anew, copy-on-write where they are rare */
@@ -60,7 +60,8 @@ struct firn_advise_report {
     size_t count, change_count;
 };
 
-/* Reads metadata only, and changes nothing. In op->arena. USAGE for options that make no sense. */
+/* Reads metadata, and footers of up to three data files; changes nothing. In op->arena. USAGE for options that make no
+ * sense. */
 FIRN_CHECKED firn_status firn_advise(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                      const struct firn_advise_options *options, struct firn_advise_report *out);
 

@@ -185,12 +185,14 @@ void firn_advise_batches_of(struct firn_op *op, const struct firn_survey *survey
  */
 
 firn_status firn_advise_by_survey(struct firn_op *op, const struct firn_table *table, const struct firn_survey *survey,
-                                  const struct firn_advise_options *options, struct firn_advise_report *out)
+                                  const struct firn_codec_sample *codecs, const struct firn_advise_options *options,
+                                  struct firn_advise_report *out)
 {
     struct firn_advising run = {
         .op = op,
         .table = table,
         .survey = survey,
+        .codecs = codecs,
         .file_bytes = options->file_bytes > 0 ? options->file_bytes : survey->sizes.target_bytes,
         .latency_ms = LATENCY_MS_DEFAULT,
     };
@@ -222,8 +224,10 @@ firn_status firn_advise(struct firn_op *op, struct firn_pool *pool, struct firn_
                         const struct firn_advise_options *options, struct firn_advise_report *out)
 {
     struct firn_survey *survey = FIRN_NEW(op->arena, struct firn_survey);
+    struct firn_codec_sample *codecs = FIRN_NEW(op->arena, struct firn_codec_sample);
     FIRN_TRY(firn_survey_take(op, pool, table, (struct firn_survey_options){ 0 }, survey));
-    return firn_advise_by_survey(op, table, survey, options, out);
+    FIRN_TRY(firn_advise_sample_codecs(op, table, codecs));
+    return firn_advise_by_survey(op, table, survey, codecs, options, out);
 }
 
 static json_t *advice_json(const struct firn_advice *advice)

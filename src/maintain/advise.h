@@ -4,6 +4,7 @@
 
 #include "firn/advise.h"
 #include "firn/measure.h"
+#include "format/codec/codec.h"
 #include "maintain/remedy.h"
 #include "maintain/survey.h"
 
@@ -20,22 +21,33 @@ struct firn_advise_batches {
     int64_t interval_ms; /* between two */
 };
 
+/* What the columns of some of the newest data files are compressed with. */
+struct firn_codec_sample {
+    int files;
+    int64_t codec_bytes[FIRN_CODEC_COUNT]; /* compressed with each */
+    int64_t compressed_bytes, uncompressed_bytes;
+};
+
 struct firn_advising {
     struct firn_op *op;
     const struct firn_table *table;
     const struct firn_survey *survey;
     int64_t file_bytes; /* wanted */
     int64_t latency_ms;
+    const struct firn_codec_sample *codecs; /* NULL: not looked */
     struct firn_advise_batches batches;
     FIRN_ARRAY(struct firn_advice) items;
 };
 
-/* Of a survey that was taken: no storage, no clock. */
+/* Of a survey and a sample (NULL: none) that were taken: no storage, no clock. */
 FIRN_CHECKED firn_status firn_advise_by_survey(struct firn_op *op, const struct firn_table *table,
-                                               const struct firn_survey *survey,
+                                               const struct firn_survey *survey, const struct firn_codec_sample *codecs,
                                                const struct firn_advise_options *options,
                                                struct firn_advise_report *out);
 
+/* Reads the footers of some of the newest data files, as far as they can be read. CANCELLED only. */
+FIRN_CHECKED firn_status firn_advise_sample_codecs(struct firn_op *op, const struct firn_table *table,
+                                                   struct firn_codec_sample *out);
 void firn_advise_batches_of(struct firn_op *op, const struct firn_survey *survey, struct firn_advise_batches *out);
 bool firn_advise_is_writer(const struct firn_advising *run, const char *engine);
 

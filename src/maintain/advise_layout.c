@@ -1,4 +1,4 @@
-/* Advice on files and partitions: how large, in which codec, cut by what. */
+/* Advice on files and partitions: how large, cut by what. */
 #include "base/math.h"
 #include "maintain/advise.h"
 #include "maintain/transform_step.h"
@@ -82,45 +82,6 @@ void firn_advise_file_size(struct firn_advising *run)
     struct firn_property property = { FIRN_TEXT("write.target-file-size-bytes"),
                                       firn_text_format(arena, "%" PRId64, better) };
     firn_advise_set_properties(run, firn_advise_add(run, topic, FIRN_ADVICE_CHANGE, what, why), &property, 1);
-}
-
-/* Codec -------------------------------------------------------------------------------------------------------------
- */
-
-static const struct {
-    const char *codec, *why;
-} worse_codecs[] = {
-    { "gzip", "zstd makes files as small, and is read several times as fast" },
-    { "snappy", "zstd makes files smaller, which readers of object stores wait for" },
-    { "lz4", "zstd makes files smaller, which readers of object stores wait for" },
-    { "lzo", "few engines read it" },
-    { "uncompressed", "readers wait for bytes more than for a codec" },
-    { "none", "readers wait for bytes more than for a codec" },
-};
-
-void firn_advise_codec(struct firn_advising *run)
-{
-    static const char topic[] = "codec", key[] = "write.parquet.compression-codec";
-    struct firn_arena *arena = run->op->arena;
-    const struct firn_metadata *metadata = run->survey->metadata;
-    struct firn_text format = firn_property_text(metadata, "write.format.default", FIRN_TEXT("parquet"));
-    struct firn_text codec = firn_property_text(metadata, key, FIRN_TEXT(""));
-    if (!firn_text_same_nocase(format, FIRN_TEXT("parquet")))
-        return;
-    for (size_t i = 0; i < FIRN_COUNT_OF(worse_codecs); i++) {
-        if (!firn_text_same_nocase(codec, firn_text_of(worse_codecs[i].codec)))
-            continue;
-        struct firn_text why = firn_text_format(arena, "%s is %.*s; the table holds %.*s, and %s", key, FIRN_FMT(codec),
-                                                FIRN_FMT(firn_advise_bytes(run, (double)run->survey->total.data.bytes)),
-                                                worse_codecs[i].why);
-        struct firn_property zstd = { firn_text_of(key), FIRN_TEXT("zstd") };
-        firn_advise_set_properties(
-            run, firn_advise_add(run, topic, FIRN_ADVICE_CHANGE, FIRN_TEXT("write new files as zstd"), why), &zstd, 1);
-        return;
-    }
-    firn_advise_add(run, topic, FIRN_ADVICE_FINE, FIRN_TEXT("new files are as small as they need be"),
-                    codec.len > 0 ? firn_text_format(arena, "%s is %.*s", key, FIRN_FMT(codec))
-                                  : FIRN_TEXT("write.parquet.compression-codec is not set: zstd, since Iceberg 1.4"));
 }
 
 /* Partitions --------------------------------------------------------------------------------------------------------

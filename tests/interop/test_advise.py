@@ -89,6 +89,15 @@ def test_too_little_to_tell_from(firn, lake, namespace):
     assert not any(item["settings"] for item in advice.values())
 
 
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "zstd"])
+def test_codec_of_the_newest_files(firn, lake, namespace, codec):
+    table = lake.catalog.create_table(f"{namespace}.t", EVENTS, properties={"write.parquet.compression-codec": codec})
+    append_events(table, commits=2)
+    advice = advise(firn, f"{namespace}.t")["codec"]
+    assert f"100 % are {codec}" in advice["why"] and "newest files" in advice["why"]
+    assert advice["verdict"] == ("fine" if codec == "zstd" else "change")
+
+
 def test_names_are_quoted(firn, lake, namespace):
     """A column that needs quotes everywhere, in a shell and in SQL."""
     name = "it's; rm -rf `x` $(y)"
