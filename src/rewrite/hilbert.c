@@ -1,20 +1,22 @@
-/* The paper's AxestoTranspose, for many points at once and without branches, so that points share instructions. */
+/* The paper's AxestoTranspose, without branches, for many points at once. */
 #include "rewrite/hilbert.h"
 
-/* Undoes the turns that the curve takes in the cubes of side 2^bit. */
-static void turn(uint64_t *axes, uint32_t dimension_count, uint32_t point_count, unsigned bit)
+/* Undoes the turns that the curve takes in the cubes of side 2^bit: what a dimension's bit says of the bits below. */
+static void turn_first(uint64_t *first, unsigned bit)
 {
     uint64_t below = (UINT64_C(1) << bit) - 1;
-    for (uint32_t p = 0; p < point_count; p++)
-        axes[p] ^= below & -(axes[p] >> bit & 1);
-    for (uint32_t d = 1; d < dimension_count; d++) {
-        uint64_t *axis = axes + (size_t)d * point_count;
-        for (uint32_t p = 0; p < point_count; p++) {
-            uint64_t set = -(axis[p] >> bit & 1);
-            uint64_t exchange = (axes[p] ^ axis[p]) & below & ~set;
-            axes[p] ^= exchange | (below & set);
-            axis[p] ^= exchange;
-        }
+    for (uint32_t p = 0; p < FIRN_HILBERT_POINTS; p++)
+        first[p] ^= below & -(first[p] >> bit & 1);
+}
+
+static void turn(uint64_t *restrict first, uint64_t *restrict axis, unsigned bit)
+{
+    uint64_t below = (UINT64_C(1) << bit) - 1;
+    for (uint32_t p = 0; p < FIRN_HILBERT_POINTS; p++) {
+        uint64_t set = -(axis[p] >> bit & 1);
+        uint64_t exchange = (first[p] ^ axis[p]) & below & ~set;
+        first[p] ^= exchange | (below & set);
+        axis[p] ^= exchange;
     }
 }
 
@@ -26,21 +28,24 @@ static uint64_t parity_above(uint64_t word)
     return word >> 1;
 }
 
-static void encode_gray(uint64_t *axes, uint32_t dimension_count, uint32_t point_count)
+static void encode_gray(uint64_t (*axes)[FIRN_HILBERT_POINTS], uint32_t dimension_count)
 {
-    for (size_t i = point_count; i < (size_t)dimension_count * point_count; i++)
-        axes[i] ^= axes[i - point_count];
-    const uint64_t *last = axes + (size_t)(dimension_count - 1) * point_count;
-    for (uint32_t p = 0; p < point_count; p++) {
-        uint64_t flip = parity_above(last[p]);
+    for (uint32_t d = 1; d < dimension_count; d++)
+        for (uint32_t p = 0; p < FIRN_HILBERT_POINTS; p++)
+            axes[d][p] ^= axes[d - 1][p];
+    for (uint32_t p = 0; p < FIRN_HILBERT_POINTS; p++) {
+        uint64_t flip = parity_above(axes[dimension_count - 1][p]);
         for (uint32_t d = 0; d < dimension_count; d++)
-            axes[(size_t)d * point_count + p] ^= flip;
+            axes[d][p] ^= flip;
     }
 }
 
-void firn_hilbert_place(uint64_t *axes, uint32_t dimension_count, uint32_t point_count, unsigned bits)
+void firn_hilbert_place(uint64_t (*axes)[FIRN_HILBERT_POINTS], uint32_t dimension_count, unsigned bits)
 {
-    for (unsigned bit = bits - 1; bit > 0; bit--)
-        turn(axes, dimension_count, point_count, bit);
-    encode_gray(axes, dimension_count, point_count);
+    for (unsigned bit = bits - 1; bit > 0; bit--) {
+        turn_first(axes[0], bit);
+        for (uint32_t d = 1; d < dimension_count; d++)
+            turn(axes[0], axes[d], bit);
+    }
+    encode_gray(axes, dimension_count);
 }

@@ -5,8 +5,11 @@
 
 #include "firn/op.h"
 
+/* Points are worked together, always as many, so that vector instructions take several at once. */
+#define FIRN_HILBERT_POINTS 64
+
 /* Turns coordinates, `bits` bits each, 1 to 64, into the place: its bits are those of the results taken in turn, most
- * significant first. Dimension d of point p is axes[d * point_count + p]. */
-void firn_hilbert_place(uint64_t *axes, uint32_t dimension_count, uint32_t point_count, unsigned bits);
+ * significant first. axes[d] holds dimension d of all points. */
+void firn_hilbert_place(uint64_t (*axes)[FIRN_HILBERT_POINTS], uint32_t dimension_count, unsigned bits);
 
 #endif

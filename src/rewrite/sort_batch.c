@@ -7,8 +7,6 @@
 
 #include <assert.h>
 
-#define CURVE_ROWS 256u /* placed at once: their coordinates fit the nearest cache */
-
 enum {
     TEXT_END = 0,   /* behind a text; in it, ... */
     TEXT_ESCAPE = 1 /* ... bytes up to this one become this one and themselves plus 1 */
@@ -291,27 +289,29 @@ static uint64_t get_word(const uint8_t *at)
 }
 
 /* Turns the images of some rows, words all, into the places along the curve, before their bits are interleaved. */
-static void place_on_curve(const struct firn_sort_key *key, uint64_t *axes, uint8_t *rows, uint32_t row_count)
+static void place_on_curve(const struct firn_sort_key *key, uint64_t (*axes)[FIRN_HILBERT_POINTS], uint8_t *rows,
+                           uint32_t row_count)
 {
     unsigned unused = 64 - key->hilbert_bits;
     for (uint32_t i = 0; i < key->column_count; i++)
         for (uint32_t row = 0; row < row_count; row++)
-            axes[i * row_count + row] =
-                get_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset) >> unused;
-    firn_hilbert_place(axes, key->column_count, row_count, key->hilbert_bits);
+            axes[i][row] = get_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset) >> unused;
+    firn_hilbert_place(axes, key->column_count, key->hilbert_bits);
     for (uint32_t i = 0; i < key->column_count; i++)
         for (uint32_t row = 0; row < row_count; row++)
-            put_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset, 8,
-                     axes[i * row_count + row] << unused);
+            put_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset, 8, axes[i][row] << unused);
 }
 
 static firn_status place_rows(struct firn_op *op, struct firn_sort_batch *batch)
 {
     const struct firn_sort_key *key = batch->key;
-    FIRN_TRY(firn_buffer_resize(op, &batch->axes, (size_t)key->column_count * CURVE_ROWS * sizeof(uint64_t)));
-    for (uint32_t row = 0; row < batch->row_count; row += CURVE_ROWS)
-        place_on_curve(key, (uint64_t *)(void *)batch->axes.data, batch->fixed.data + (size_t)row * key->fixed_bytes,
-                       FIRN_MIN(batch->row_count - row, CURVE_ROWS));
+    uint64_t(*axes)[FIRN_HILBERT_POINTS];
+    FIRN_TRY(firn_buffer_resize(op, &batch->axes, key->column_count * sizeof *axes));
+    axes = (uint64_t(*)[FIRN_HILBERT_POINTS])(void *)batch->axes.data;
+    memset(axes, 0, batch->axes.len);
+    for (uint32_t row = 0; row < batch->row_count; row += FIRN_HILBERT_POINTS)
+        place_on_curve(key, axes, batch->fixed.data + (size_t)row * key->fixed_bytes,
+                       FIRN_MIN(batch->row_count - row, FIRN_HILBERT_POINTS));
     return FIRN_OK;
 }
 

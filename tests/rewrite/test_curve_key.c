@@ -119,6 +119,8 @@ static void test_interleave(void **state)
         { { a, b }, 16, "9555555555555555503b268be1b71277" },
         { { a, b, c }, 28, "8da6924da4d34da6d24da6d24c83ef11c826f4299f28c79774c3a900" },
         { { a, b, c }, 13, "8da6924da4d34da6d24da6d24c" },
+        { { a, b }, 11, "9555555555555555503b26" },
+        { { a, b }, 8, "9555555555555555" },
         { { a, b, a, b, a, b, a, b, c, a },
           84,
           "aa556559545595455154551565595455156551565515655954559565515455156559545595655154551560080000bffaafff002a955a"
@@ -147,29 +149,34 @@ static void test_interleave(void **state)
 }
 
 /* The place of a point as a number: the bits of the results in turn. */
-static uint64_t place_number(const uint64_t *axes, uint32_t dimensions, uint32_t count, uint32_t point, unsigned bits)
+static uint64_t place_of(const uint64_t *point, uint32_t dimensions, unsigned bits)
 {
-    uint64_t number = 0;
+    uint64_t axes[6][FIRN_HILBERT_POINTS] = { 0 }, number = 0;
+    for (uint32_t d = 0; d < dimensions; d++)
+        axes[d][FIRN_HILBERT_POINTS - 1] = point[d];
+    firn_hilbert_place(axes, dimensions, bits);
     for (unsigned bit = bits; bit-- > 0;)
         for (uint32_t d = 0; d < dimensions; d++)
-            number = number << 1 | (axes[(size_t)d * count + point] >> bit & 1);
+            number = number << 1 | (axes[d][FIRN_HILBERT_POINTS - 1] >> bit & 1);
     return number;
+}
+
+static void get_point(uint32_t number, uint32_t dimensions, unsigned bits, uint64_t *out)
+{
+    for (uint32_t d = 0; d < dimensions; d++)
+        out[d] = number >> d * bits & ((1u << bits) - 1);
 }
 
 /* Every point of a small cube has a place of its own, the curve begins at the origin, and steps are of length 1. */
 static void check_curve(struct firn_op *op, uint32_t dimensions, unsigned bits)
 {
     uint32_t count = UINT32_C(1) << dimensions * bits;
-    uint64_t *points = FIRN_NEW_ARRAY(op->arena, uint64_t, count * dimensions);
-    uint64_t *axes = FIRN_NEW_ARRAY(op->arena, uint64_t, count * dimensions);
     uint32_t *at = FIRN_NEW_ARRAY(op->arena, uint32_t, count);
     bool *seen = FIRN_NEW_ARRAY(op->arena, bool, count);
-    for (uint32_t p = 0; p < count; p++)
-        for (uint32_t d = 0; d < dimensions; d++)
-            points[d * count + p] = axes[d * count + p] = p >> d * bits & ((1u << bits) - 1);
-    firn_hilbert_place(axes, dimensions, count, bits);
+    uint64_t from[6], to[6];
     for (uint32_t p = 0; p < count; p++) {
-        uint64_t place = place_number(axes, dimensions, count, p, bits);
+        get_point(p, dimensions, bits, to);
+        uint64_t place = place_of(to, dimensions, bits);
         CHECK(place < count && !seen[place], "place %d of point %u", (int)place, p);
         seen[place] = true;
         at[place] = p;
@@ -177,10 +184,10 @@ static void check_curve(struct firn_op *op, uint32_t dimensions, unsigned bits)
     CHECK(at[0] == 0, "begins at point %u", at[0]);
     for (uint32_t place = 1; place < count; place++) {
         uint64_t distance = 0;
-        for (uint32_t d = 0; d < dimensions; d++) {
-            uint64_t from = points[d * count + at[place - 1]], to = points[d * count + at[place]];
-            distance += from > to ? from - to : to - from;
-        }
+        get_point(at[place - 1], dimensions, bits, from);
+        get_point(at[place], dimensions, bits, to);
+        for (uint32_t d = 0; d < dimensions; d++)
+            distance += from[d] > to[d] ? from[d] - to[d] : to[d] - from[d];
         CHECK(distance == 1, "%u dimensions, %u bits: step of %d at %u", dimensions, bits, (int)distance, place);
     }
 }
