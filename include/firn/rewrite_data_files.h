@@ -30,10 +30,10 @@ struct firn_rewrite_limits {
 
 /* The arguments as given; the procedure checks them and applies defaults. */
 struct firn_rewrite_data_files_args {
-    struct firn_text strategy;           /* empty: binpack (sort when sort_order is given) */
-    struct firn_text sort_order;         /* empty: none */
-    struct firn_text where;              /* empty: everything */
-    struct firn_text branch;             /* empty: main */
+    struct firn_text strategy;   /* empty: binpack (sort when sort_order is given) */
+    struct firn_text sort_order; /* "a DESC, days(b)", "zorder(a, b)", "hilbert(a, b)"; empty: the table's own */
+    struct firn_text where;      /* empty: everything */
+    struct firn_text branch;     /* empty: main */
     const struct firn_property *options; /* options => map(...) */
     size_t option_count;
     bool verify_full;
@@ -42,7 +42,8 @@ struct firn_rewrite_data_files_args {
     struct firn_rewrite_limits limits;
 };
 
-/* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "options": {...effective...}, "where",
+/* The plan. JSON is its only outside form: {"table", "snapshot_id", "strategy", "sort_order" and "sort_order_id"
+ * (where rows are put in order), "notices": [text], "options": {...effective...}, "where",
  * "ruled_out_by_where" (files; null: not counted), "groups": [{"group", "partition" (of the output spec only),
  * "spec_id", "output_spec_id", "input_bytes", "input_files", "expected_output_files", "files": [{"path", "bytes",
  * "records", "reason"}], "deletes": [{"kind", "path", "sequence_number", "bytes", "records", "data_files" (of the

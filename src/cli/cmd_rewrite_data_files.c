@@ -17,17 +17,19 @@ struct rewrite_args {
 static const struct cli_option options[] = {
     { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true, "Table whose data files are rewritten" },
     { "strategy", CLI_TEXT, ARG(strategy), "NAME", NULL, NULL, 0, 0, false,
-      "binpack (the default); sort is not there yet" },
+      "binpack (the default), or sort, which --sort-order implies" },
     { "sort-order", CLI_TEXT, ARG(sort_order), "ORDER", NULL, NULL, 0, 0, false,
-      "Order for the sort strategy, which is not there yet" },
+      "Order of rows for strategy sort, instead of the table's own: 'account_id DESC NULLS LAST, days(ts)', "
+      "'zorder(a, b)' or firn's own 'hilbert(a, b)'" },
     { "option", CLI_PAIRS, ARG(options), "KEY=VALUE", NULL, NULL, 0, 0, false,
       "An entry of Spark's options map (repeatable): target-file-size-bytes, min-file-size-bytes, max-file-size-bytes, "
       "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
       "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits, "
       "partial-progress.max-failed-commits, use-starting-sequence-number, output-spec-id, max-files-to-rewrite, "
-      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; and firn's own carry-over-deletes, "
-      "layout and "
-      "force-rung" },
+      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; for strategy sort compression-factor "
+      "and "
+      "shuffle-partitions-per-file, for zorder(...) var-length-contribution and max-output-size; and firn's own "
+      "carry-over-deletes, layout, force-rung, sort-within-files and rewrite-unsorted-only" },
     { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
       "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" },
     { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
@@ -112,6 +114,22 @@ static void print_columns(struct cli *cli, const json_t *group)
     }
 }
 
+static void print_order(struct cli *cli, const json_t *plan)
+{
+    const json_t *notice;
+    size_t index;
+    struct firn_text order = cli_member_text(plan, "sort_order");
+    int64_t id = order.len > 0 ? cli_member_i64(plan, "sort_order_id") : 0;
+    json_array_foreach(json_object_get(plan, "notices"), index, notice)
+        fprintf(cli->out, "note: %.*s\n", CLI_FMT(cli, firn_text_of(json_string_value(notice))));
+    if (order.len == 0)
+        return;
+    fprintf(cli->out, "rows are sorted by %.*s", CLI_FMT(cli, order));
+    if (id > 0)
+        fprintf(cli->out, ", sort order %" PRId64 " of the table", id);
+    fprintf(cli->out, "\n");
+}
+
 /* What limits leave is for a later run. */
 static void print_left(struct firn_op *op, struct cli *cli, int64_t groups, int64_t files, int64_t bytes)
 {
@@ -130,6 +148,7 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
     size_t index;
     if (cli_wants_json(cli))
         return cli_print_plan_json(op, cli, json, work);
+    print_order(cli, json);
     cli_print_groups(op, cli, groups, &cli_rewrite_groups);
     cli_print_estimate(op, cli, work);
     print_left(op, cli, cli_member_i64(left, "groups"), cli_member_i64(left, "files"), cli_member_i64(left, "bytes"));
@@ -314,7 +333,20 @@ const struct cli_command cmd_rewrite_data_files = {
         "layout=smallest encodes unless nothing is gained by it; the table property firn.layout sets it for a table. "
         "The report says how many bytes were kept, spliced, remapped (dictionary indices only) and transcoded, and "
         "why. "
-        "force-rung=keep|splice|remap|transcode takes no cheaper way than the one named, for tests.\n\nBefore the "
+        "force-rung=keep|splice|remap|transcode takes no cheaper way than the one named, for tests.\n\nStrategy sort "
+        "puts the rows of each file group in order, whatever fits of them in memory and the rest in temporary files, "
+        "and "
+        "cuts them into files whose ranges do not overlap: by --sort-order, or by the table's own sort order. Terms "
+        "are "
+        "columns (nested ones with dots) and transforms such as bucket(16, id), truncate(4, name), days(ts), each with "
+        "ASC or DESC and NULLS FIRST or LAST. zorder(a, b) interleaves the bits of columns as Spark does, to the byte; "
+        "hilbert(a, b) lays a Hilbert curve through the range of the columns' values. New files carry the id of the "
+        "table's sort order that is the same, if there is one. Which files are taken is decided as for binpack; "
+        "rewrite-all=true takes all, rewrite-unsorted-only=true those that are not marked as sorted by this order, and "
+        "sorted ones whose ranges overlap. compression-factor multiplies the size that the number of files is worked "
+        "out from; shuffle-partitions-per-file is not needed. binpack keeps to the table's sort order within each new "
+        "file, as Spark does; sort-within-files=false leaves rows in reading order, which lets pages be copied and "
+        "deletes of others be carried over.\n\nBefore the "
         "commit the rows read, deleted and written are "
         "counted against each "
         "other for every group and each output's footer is read back. ORC and Avro data files, and files with deletes "
@@ -323,7 +355,9 @@ const struct cli_command cmd_rewrite_data_files = {
         "  firn rewrite-data-files db.txn\n"
         "  firn rewrite-data-files db.txn --where \"created_at >= date '2026-07-01'\" --dry-run\n"
         "  firn rewrite-data-files db.txn --option target-file-size-bytes=536870912 --option min-input-files=5\n"
-        "  firn rewrite-data-files db.txn --max-bytes 50GiB --max-time 45m\n",
+        "  firn rewrite-data-files db.txn --max-bytes 50GiB --max-time 45m\n"
+        "  firn rewrite-data-files db.txn --sort-order 'account_id, ts DESC' --option rewrite-all=true\n"
+        "  firn rewrite-data-files db.txn --sort-order 'zorder(account_id, ts)'\n",
     .options = options,
     .args_size = sizeof(struct rewrite_args),
     .call_arguments = 6,

@@ -53,8 +53,9 @@ static firn_status parse_ratio(struct firn_op *op, const struct firn_option_row 
 {
     if (!firn_text_to_f64(firn_text_trim(text), out))
         return firn_fail(op, FIRN_USAGE, "option %s is \"%.*s\", not a number", row->key, FIRN_FMT(text));
-    if (!(*out > 0 && *out <= 1))
-        return firn_fail(op, FIRN_USAGE, "option %s is %g, it must be above 0 and at most 1", row->key, *out);
+    if (!(*out > 0 && (*out <= 1 || row->kind == FIRN_OPTION_FACTOR)))
+        return firn_fail(op, FIRN_USAGE, "option %s is %g, it must be above 0%s", row->key, *out,
+                         row->kind == FIRN_OPTION_FACTOR ? "" : " and at most 1");
     return FIRN_OK;
 }
 
@@ -80,6 +81,7 @@ static firn_status parse_option(struct firn_op *op, const struct firn_option_row
     case FIRN_OPTION_WHOLE:
         return parse_whole(op, row, text, member);
     case FIRN_OPTION_RATIO:
+    case FIRN_OPTION_FACTOR:
         return parse_ratio(op, row, text, member);
     case FIRN_OPTION_CHOICE:
         return parse_choice(op, row, text, member);
@@ -112,6 +114,7 @@ static json_t *option_json(const void *options, const struct firn_option_row *ro
         memcpy(&flag, (const char *)options + row->at, sizeof flag);
         return json_boolean(flag);
     case FIRN_OPTION_RATIO:
+    case FIRN_OPTION_FACTOR:
         memcpy(&ratio, (const char *)options + row->at, sizeof ratio);
         return json_real(ratio);
     }

@@ -8,10 +8,11 @@
 #include <jansson.h>
 
 enum firn_option_kind {
-    FIRN_OPTION_WHOLE, /* int64_t in [min, max] */
-    FIRN_OPTION_RATIO, /* double above 0, at most 1 */
-    FIRN_OPTION_FLAG,  /* bool, by Java's rule: "true" in any case, else false */
-    FIRN_OPTION_CHOICE /* int64_t: index into `choices` */
+    FIRN_OPTION_WHOLE,  /* int64_t in [min, max] */
+    FIRN_OPTION_RATIO,  /* double above 0, at most 1 */
+    FIRN_OPTION_FACTOR, /* double above 0 */
+    FIRN_OPTION_FLAG,   /* bool, by Java's rule: "true" in any case, else false */
+    FIRN_OPTION_CHOICE  /* int64_t: index into `choices` */
 };
 
 struct firn_option_row {

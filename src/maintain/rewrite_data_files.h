@@ -11,10 +11,19 @@
 #include "maintain/group_rules.h"
 #include "rewrite/carry_over.h"
 #include "rewrite/rewrite.h"
+#include "table/order_text.h"
 #include "table/scan.h"
 
-/* The options of binpack, checked, with defaults filled in. */
+enum firn_rewrite_strategy {
+    FIRN_STRATEGY_BINPACK,
+    FIRN_STRATEGY_SORT,   /* columns, one after the other */
+    FIRN_STRATEGY_ZORDER, /* strategy sort along a curve */
+    FIRN_STRATEGY_HILBERT
+};
+
+/* The options, checked, with defaults filled in. */
 struct firn_rewrite_options {
+    enum firn_rewrite_strategy strategy;
     struct firn_output_sizes sizes;
     struct firn_group_limits limits;
     bool rewrite_all;
@@ -30,11 +39,22 @@ struct firn_rewrite_options {
     int64_t job_order; /* enum firn_job_order */
     bool remove_dangling_deletes;
     bool carry_over_deletes;
-    int64_t layout;      /* enum firn_layout */
-    int64_t forced_rung; /* 0: none, else enum firn_rung + 1 */
+    int64_t layout;         /* enum firn_layout */
+    int64_t forced_rung;    /* 0: none, else enum firn_rung + 1 */
+    bool sort_within_files; /* binpack: by the table's order */
+
+    /* Sorting */
+    double compression_factor;
+    int64_t shuffle_partitions_per_file;
+    bool rewrite_unsorted_only;
+    int64_t var_length_contribution; /* z-order */
+    int64_t output_bytes_max;        /* z-order */
 };
 
-/* Checks strategy, sort order and options. USAGE names every unknown key at once; UNSUPPORTED for sort strategies. */
+/* Strategy and sort order; no terms: none are given. In op->arena. USAGE. */
+FIRN_CHECKED firn_status firn_rewrite_strategy_find(struct firn_op *op, const struct firn_rewrite_data_files_args *args,
+                                                    enum firn_rewrite_strategy *out, struct firn_order_terms *terms);
+/* Checks strategy, sort order and options. USAGE names every unknown key at once. */
 FIRN_CHECKED firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_metadata *metadata,
                                                     const struct firn_rewrite_data_files_args *args,
                                                     struct firn_rewrite_options *out);
@@ -70,12 +90,14 @@ bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, co
 
 /* Why a file is in the plan or not. */
 enum firn_rewrite_verdict {
-    FIRN_VERDICT_SIZE_FINE, /* within limits, as are its deletes */
+    FIRN_VERDICT_SIZE_FINE, /* within limits, as are its deletes; with rewrite-unsorted-only, in order */
     FIRN_VERDICT_SMALL,     /* candidates */
     FIRN_VERDICT_LARGE,
-    FIRN_VERDICT_ALL,     /* rewrite-all */
-    FIRN_VERDICT_DELETES, /* delete-file-threshold or delete-ratio-threshold */
-    FIRN_VERDICT_FORMAT,  /* qualifies, left alone: firn cannot rewrite it */
+    FIRN_VERDICT_ALL,      /* rewrite-all */
+    FIRN_VERDICT_DELETES,  /* delete-file-threshold or delete-ratio-threshold */
+    FIRN_VERDICT_UNSORTED, /* rewrite-unsorted-only: not in order by what is known */
+    FIRN_VERDICT_OVERLAPS, /* rewrite-unsorted-only: in order, but others are, too, with keys in its range */
+    FIRN_VERDICT_FORMAT,   /* qualifies, left alone: firn cannot rewrite it */
     FIRN_VERDICT_ENCRYPTED,
     FIRN_VERDICT_SCHEMA,
     FIRN_VERDICT_TWICE,
@@ -119,9 +141,13 @@ struct firn_planned_group {
     const struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
     const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
-    int64_t output_count; /* files to expect: one a bin, more where a bin outgrows the writer's limit */
+    int64_t output_count;   /* files to expect: one a bin, more where a bin outgrows the writer's limit */
+    int64_t file_bytes_max; /* that limit */
     const struct firn_finished_group *finished; /* its result is there already; NULL: it is not */
 };
+
+/* What manifests tell of a file and the order. */
+enum firn_file_order { FIRN_FILE_UNSORTED, FIRN_FILE_OVERLAPS, FIRN_FILE_SORTED };
 
 #define FIRN_NO_GROUP UINT32_MAX
 
@@ -130,6 +156,7 @@ struct firn_planned_file {
     enum firn_rewrite_verdict verdict;
     int64_t known_deleted_rows; /* by vectors and position deletes of this file alone: manifests tell no more */
     bool is_over_threshold;     /* delete-file-threshold or delete-ratio-threshold */
+    enum firn_file_order order; /* with rewrite-unsorted-only */
     uint32_t group;             /* into `packed`; FIRN_NO_GROUP: none */
 };
 
@@ -140,6 +167,10 @@ struct firn_rewrite_plan {
     struct firn_text branch;
     struct firn_text where;
     struct firn_rewrite_options options;
+    struct firn_order_terms order_terms;    /* of sort_order, as given */
+    const struct firn_ordering *ordering;   /* of rows; NULL: they stay in reading order */
+    struct firn_text order_text;            /* the same in words; empty: none */
+    FIRN_ARRAY(struct firn_text) notices;   /* about the order, for the report */
     const struct firn_rewrite_worth *worth; /* NULL: whatever qualifies */
     struct firn_rewrite_limits limits;
     bool verify_full;
@@ -167,6 +198,13 @@ struct firn_rewrite_plan {
     uint32_t expected_count;
 };
 
+/* Binds the plan's order to its table, whose schema problem, if any, is known; sets what depends on it. USAGE,
+ * NOT_FOUND for unknown columns, UNSUPPORTED for what has no order. */
+FIRN_CHECKED firn_status firn_rewrite_order_new(struct firn_op *op, struct firn_rewrite_plan *plan);
+/* Hilbert curves are laid through what the files say of their columns; plan->files is set. */
+void firn_rewrite_order_set_ranges(struct firn_op *op, struct firn_rewrite_plan *plan);
+/* Sets the order of the plan's files, when rewrite-unsorted-only asks for it. */
+FIRN_CHECKED firn_status firn_rewrite_find_sorted(struct firn_op *op, struct firn_rewrite_plan *plan);
 /* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and
  * `has_unreadable_deletes`. Pure. */
 FIRN_CHECKED firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,

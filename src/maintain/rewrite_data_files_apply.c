@@ -60,7 +60,8 @@ static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
             .bins = planned->bins,
             .bin_count = planned->bin_count,
             .output_spec_id = (int32_t)plan->options.output_spec_id,
-            .file_bytes_max = (uint64_t)firn_output_write_max(&plan->options.sizes),
+            .file_bytes_max = (uint64_t)planned->file_bytes_max,
+            .ordering = plan->ordering,
         };
         for (uint32_t j = 0; j < planned->file_count; j++) {
             const struct firn_scan_file *scan = plan->files[planned->files[j]].scan;
@@ -379,17 +380,6 @@ static void warn_of_left_alone(struct firn_op *op, struct firn_rewrite_run *run)
     }
 }
 
-/* The reference sorts what it bin-packs by the table's order. */
-static void warn_of_sort_order(struct firn_op *op, struct firn_rewrite_run *run)
-{
-    const struct firn_metadata *metadata = run->table->metadata;
-    const struct firn_sort_order *order = firn_metadata_sort_order(metadata, metadata->default_sort_order_id);
-    if (order && order->field_count > 0)
-        warn(op, run,
-             FIRN_TEXT("the table has a sort order, but firn cannot sort yet: rows keep the order they were read in, "
-                       "and the new files are marked as unsorted"));
-}
-
 /* The reference writes what write.format.default says. */
 static void warn_of_format(struct firn_op *op, struct firn_rewrite_run *run)
 {
@@ -451,7 +441,8 @@ firn_status firn_rewrite_data_files_apply(struct firn_op *op, struct firn_pool *
     bool changes = plan->group_count > 0 || plan->options.remove_dangling_deletes;
     warn_of_left_alone(op, &run);
     if (plan->group_count > 0) {
-        warn_of_sort_order(op, &run);
+        for (size_t i = 0; i < plan->notices.count; i++)
+            warn(op, &run, plan->notices.items[i]);
         warn_of_format(op, &run);
     }
     if (changes && !table->catalog)

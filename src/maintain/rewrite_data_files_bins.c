@@ -194,6 +194,30 @@ static firn_status make_cuts(struct firn_op *op, const struct firn_rewrite_plan 
     return FIRN_OK;
 }
 
+/* A sort takes the whole group, and makes as many files as the reference expects, of one size. What comes out is not
+ * quite as large as what goes in, so the limit of a file leaves room. Reference: procedures.md, 2.5, step 8. */
+static void plan_sort(struct firn_op *op, const struct firn_rewrite_plan *plan, struct firn_planned_group *group,
+                      int64_t live)
+{
+    const struct firn_output_sizes *sizes = &plan->options.sizes;
+    struct firn_rewrite_bin *bin = FIRN_NEW(op->arena, struct firn_rewrite_bin);
+    int64_t *bin_bytes = FIRN_NEW(op->arena, int64_t);
+    double sorted = FIRN_MIN((double)live * plan->options.compression_factor, (double)(INT64_MAX / 2));
+    bin->pieces = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_piece, group->file_count);
+    bin->piece_count = group->file_count;
+    for (uint32_t i = 0; i < group->file_count; i++)
+        bin->pieces[i] = (struct firn_rewrite_piece){
+            .input = i,
+            .length = (uint64_t)file_size(&plan->files[group->files[i]].scan->entry->file),
+        };
+    *bin_bytes = live;
+    group->bins = bin;
+    group->bin_bytes = bin_bytes;
+    group->bin_count = 1;
+    group->output_count = firn_output_expected_files(sizes, (int64_t)sorted);
+    group->file_bytes_max = firn_output_split_bytes(sizes, (int64_t)sorted);
+}
+
 firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                    struct firn_planned_group *group)
 {
@@ -203,10 +227,15 @@ firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite
         int64_t size = file_size(&file->scan->entry->file);
         bytes -= size - live_bytes(file, size);
     }
+    if (plan->options.strategy != FIRN_STRATEGY_BINPACK) {
+        plan_sort(op, plan, group, bytes);
+        return FIRN_OK;
+    }
     struct packer packer = { .split_bytes = firn_output_split_bytes(&plan->options.sizes, bytes) };
     FIRN_TRY(make_cuts(op, plan, group, &packer));
     pack(op, &packer);
     build_bins(op, &packer, group);
     group->output_count = count_outputs(&plan->options, group);
+    group->file_bytes_max = firn_output_write_max(&plan->options.sizes);
     return FIRN_OK;
 }

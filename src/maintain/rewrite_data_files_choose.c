@@ -5,9 +5,9 @@
  *  (1) Files of one group have one spec, and one partition tuple if that is the spec of the output.
  *  (2) A file that firn cannot rewrite safely is in no group, and groups are judged without it.
  *  (3) Unless rewrite-all asks for it, a group is chosen only if something in it is new since the last run with these
- *      settings, and the rewrite gives fewer files, applies deletes, moves files to another spec, or cuts a file that
- * is too large. Deletes stop applying to what they were applied to, at the latest with the second rewrite, since a new
- * file has the sequence number of the snapshot that was planned on, or its own. */
+ *      settings, and the rewrite sorts, gives fewer files, applies deletes, moves files to another spec, or cuts a file
+ *      that is too large. Deletes stop applying to what they were applied to, at the latest with the second rewrite,
+ * since a new file has the sequence number of the snapshot that was planned on, or its own. */
 #include "maintain/rewrite_data_files.h"
 
 #include "base/buffer.h"
@@ -55,12 +55,20 @@ static void judge_deletes(const struct firn_rewrite_options *options, struct fir
         (rows > 0 && (double)file->known_deleted_rows / (double)rows >= options->delete_ratio_threshold);
 }
 
+static const enum firn_rewrite_verdict order_verdicts[] = {
+    [FIRN_FILE_UNSORTED] = FIRN_VERDICT_UNSORTED,
+    [FIRN_FILE_OVERLAPS] = FIRN_VERDICT_OVERLAPS,
+    [FIRN_FILE_SORTED] = FIRN_VERDICT_SIZE_FINE,
+};
+
 static enum firn_rewrite_verdict qualify(const struct firn_rewrite_options *options,
                                          const struct firn_planned_file *file)
 {
     int64_t bytes = file->scan->entry->file.file_bytes;
     if (options->rewrite_all)
         return FIRN_VERDICT_ALL;
+    if (options->rewrite_unsorted_only && !file->is_over_threshold)
+        return order_verdicts[file->order];
     if (bytes < options->sizes.bytes_min)
         return FIRN_VERDICT_SMALL;
     if (bytes > options->sizes.bytes_max)
@@ -124,7 +132,7 @@ static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan
 static bool is_candidate(enum firn_rewrite_verdict verdict)
 {
     return verdict == FIRN_VERDICT_SMALL || verdict == FIRN_VERDICT_LARGE || verdict == FIRN_VERDICT_ALL ||
-           verdict == FIRN_VERDICT_DELETES;
+           verdict == FIRN_VERDICT_DELETES || verdict == FIRN_VERDICT_UNSORTED || verdict == FIRN_VERDICT_OVERLAPS;
 }
 
 /* What the files of a group have in common: spec and partition. Of a spec to be left, the spec alone: the rows go to
@@ -234,6 +242,8 @@ static bool has_enough(const struct firn_rewrite_plan *plan, const struct firn_p
 {
     struct firn_group_limits limits = plan->options.limits;
     limits.input_files_min = firn_rewrite_group_files_min(plan, group);
+    if (plan->options.rewrite_unsorted_only)
+        return true;
     for (uint32_t i = 0; i < group->file_count; i++)
         if (plan->files[group->files[i]].is_over_threshold)
             return true;
@@ -251,7 +261,8 @@ static bool has_news(const struct firn_rewrite_plan *plan, const struct firn_rew
 
 static bool gains(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
-    if (plan->options.rewrite_all || group->output_count < group->file_count)
+    bool sorts = plan->options.strategy != FIRN_STRATEGY_BINPACK;
+    if (plan->options.rewrite_all || sorts || group->output_count < group->file_count)
         return true;
     for (uint32_t i = 0; i < group->file_count; i++) {
         const struct firn_planned_file *file = &plan->files[group->files[i]];
@@ -381,6 +392,7 @@ firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewri
     struct firn_map partitions;
     struct group_list groups = { 0 };
     look_at_deletes(op, plan);
+    FIRN_TRY(firn_rewrite_find_sorted(op, plan));
     judge_files(op, plan);
     FIRN_TRY(take_finished(op, plan, &groups));
     size_t finished_count = groups.count;

@@ -8,13 +8,20 @@
 /* Delete files to list in a plan. Those of the whole table apply to every group, and would be listed with each. */
 enum { DELETES_LISTED_MAX = 100000, DELETES_OF_GROUP_MIN = 10 };
 
-static struct firn_text size_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
-                                    const struct firn_data_file *file)
+static struct firn_text file_reason(struct firn_arena *arena, const struct firn_rewrite_plan *plan,
+                                    const struct firn_planned_file *file)
 {
+    static const char *const orders[] = {
+        [FIRN_FILE_UNSORTED] = "it is not marked as sorted by this order",
+        [FIRN_FILE_OVERLAPS] = "it is sorted, but keys of other sorted files lie in its range",
+        [FIRN_FILE_SORTED] = "it is sorted, and alone in its range of keys",
+    };
     const struct firn_rewrite_options *options = &plan->options;
     if (options->rewrite_all)
         return FIRN_TEXT("rewrite-all takes every file");
-    return firn_output_sizes_reason(arena, &options->sizes, file->file_bytes);
+    if (options->rewrite_unsorted_only)
+        return firn_text_of(orders[file->order]);
+    return firn_output_sizes_reason(arena, &options->sizes, file->scan->entry->file.file_bytes);
 }
 
 /* What speaks for a file by itself, and against it. */
@@ -24,7 +31,7 @@ static struct firn_text qualification(struct firn_arena *arena, const struct fir
     struct firn_text by_deletes = firn_rewrite_delete_reason(arena, plan, file);
     if (file->is_over_threshold && !plan->options.rewrite_all)
         return by_deletes;
-    struct firn_text by_size = size_reason(arena, plan, &file->scan->entry->file);
+    struct firn_text by_size = file_reason(arena, plan, file);
     return by_deletes.len ? firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(by_size), FIRN_FMT(by_deletes)) : by_size;
 }
 
@@ -236,13 +243,27 @@ static json_t *left_json(const struct firn_rewrite_plan *plan)
     return json;
 }
 
+static void set_order(json_t *json, const struct firn_rewrite_plan *plan)
+{
+    bool packs = plan->options.strategy == FIRN_STRATEGY_BINPACK;
+    firn_json_set_text(json, "strategy", packs ? FIRN_TEXT("binpack") : FIRN_TEXT("sort"));
+    if (plan->ordering) {
+        firn_json_set_text(json, "sort_order", plan->order_text);
+        firn_json_set_i64(json, "sort_order_id", plan->ordering->sort_order_id);
+    }
+    json_t *notices = json_array();
+    for (size_t i = 0; i < plan->notices.count; i++)
+        json_array_append_new(notices, firn_json_string(plan->notices.items[i]));
+    firn_json_set(json, "notices", notices);
+}
+
 json_t *firn_rewrite_plan_json(struct firn_op *op, const struct firn_rewrite_plan *plan)
 {
     json_t *groups = json_array();
     for (uint32_t i = 0; i < plan->group_count; i++)
         json_array_append_new(groups, group_json(op->arena, plan, i));
     json_t *json = firn_branch_plan_json(plan->table_name, plan->snapshot);
-    firn_json_set_text(json, "strategy", FIRN_TEXT("binpack"));
+    set_order(json, plan);
     firn_json_set(json, "options", firn_rewrite_options_json(&plan->options));
     set_where(json, plan);
     firn_json_set(json, "groups", groups);

@@ -106,10 +106,12 @@ static firn_status add_bins(struct firn_op *op, struct firn_buffer *out, const s
 static firn_status add_group(struct firn_op *op, struct firn_buffer *out, const struct firn_rewrite_plan *plan,
                              const struct firn_planned_group *group)
 {
-    const int64_t numbers[] = { plan->verify_full, plan->options.output_spec_id,
-                                firn_output_write_max(&plan->options.sizes), plan->options.layout,
-                                plan->options.forced_rung };
+    const struct firn_rewrite_options *options = &plan->options;
+    const int64_t numbers[] = { plan->verify_full,        options->output_spec_id, group->file_bytes_max,
+                                options->layout,          options->forced_rung,    options->var_length_contribution,
+                                options->output_bytes_max };
     FIRN_TRY(add_text(op, out, plan->table_digest));
+    FIRN_TRY(add_text(op, out, plan->order_text));
     FIRN_TRY(add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers));
     for (uint32_t i = 0; i < group->file_count; i++)
         FIRN_TRY(add_input(op, out, plan->files[group->files[i]].scan));

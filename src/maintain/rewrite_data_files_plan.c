@@ -103,24 +103,39 @@ static firn_status drop_done(struct firn_op *op, const struct firn_rewrite_done 
     return status;
 }
 
+/* How later runs know this one. A sort settles what was sorted by its order, packing what was packed. */
+static void set_marks(struct firn_op *op, struct firn_rewrite_plan *plan)
+{
+    plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
+    plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);
+    if (plan->options.strategy == FIRN_STRATEGY_BINPACK)
+        return;
+    plan->settings =
+        firn_text_format(op->arena, "%.*s order=%.*s", FIRN_FMT(plan->settings), FIRN_FMT(plan->order_text));
+    plan->shape = firn_text_format(op->arena, "%.*s order=%.*s", FIRN_FMT(plan->shape), FIRN_FMT(plan->order_text));
+}
+
 /* `done`: NULL when nothing is. */
 static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
                              const struct firn_rewrite_done *done, struct firn_rewrite_plan *plan)
 {
     const struct firn_predicate *where = NULL;
     struct firn_rewrite_history history;
+    FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
+    FIRN_TRY(firn_rewrite_order_new(op, plan));
+    set_marks(op, plan);
     if (plan->where.len > 0)
         FIRN_TRY(firn_predicate_parse(op, plan->where, firn_metadata_current_schema(plan->metadata), &where));
     FIRN_TRY(firn_branch_head(op, plan->metadata, plan->branch, &plan->snapshot));
     if (!plan->snapshot)
         return FIRN_OK;
     FIRN_TRY(firn_spec_types_new(op, plan->metadata, &plan->spec_types));
-    FIRN_TRY(note_schema_problem(op, plan->metadata, &plan->schema_problem));
     if (plan->schema_problem.len == 0)
         FIRN_TRY(check_properties(op, plan->metadata));
     FIRN_TRY(scan_files(op, pool, table->store, where, plan));
     if (done)
         FIRN_TRY(drop_done(op, done, plan));
+    firn_rewrite_order_set_ranges(op, plan);
     FIRN_TRY(firn_rewrite_finished_read(op, table, plan));
     firn_rewrite_history_read(op, plan->metadata, plan->snapshot, plan->settings, plan->shape, &history);
     return firn_rewrite_plan_choose(op, &history, plan);
@@ -143,8 +158,8 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
         .thread_count = firn_pool_thread_count(pool),
     };
     FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, args, &plan->options));
-    plan->settings = firn_rewrite_options_settings(op->arena, &plan->options, plan->where);
-    plan->shape = firn_rewrite_options_shape(op->arena, &plan->options);
+    enum firn_rewrite_strategy strategy;
+    FIRN_TRY(firn_rewrite_strategy_find(op, args, &strategy, &plan->order_terms));
     *out = plan;
     return make_plan(op, pool, table, NULL, plan);
 }
@@ -167,8 +182,7 @@ firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, 
         .verify_full = old->verify_full,
         .memory_bytes_max = old->memory_bytes_max,
         .thread_count = old->thread_count,
-        .settings = old->settings,
-        .shape = old->shape,
+        .order_terms = old->order_terms,
     };
     plan->options.files_max -= done->rewritten_files;
     if (old->limits.bytes_max > 0)

@@ -1,0 +1,322 @@
+/* The orders of rewrite_data_files: texts bound to a table, files that are in order already, outputs to expect. */
+#include "check.h"
+
+#include "base/math.h"
+#include "maintain/rewrite_data_files.h"
+
+#define MEBIBYTE INT64_C(1048576)
+
+#define FIELD(id, name, type) "{\"id\":" #id ",\"name\":\"" name "\",\"required\":false,\"type\":" type "}"
+#define ORDER(id, source, transform, direction, nulls)                                                                 \
+    "{\"order-id\":" #id ",\"fields\":[{\"source-id\":" #source ",\"transform\":\"" transform                          \
+    "\",\"direction\":\"" direction "\",\"null-order\":\"" nulls "\"}]}"
+
+/* The default sort order is `order_id`. */
+static const struct firn_metadata *make_metadata(struct firn_op *op, int64_t order_id)
+{
+    static const char text[] =
+        "{\"format-version\": 2, \"table-uuid\": \"9c12d441-03fe-4693-9a96-a0705ddf69c1\","
+        "\"location\": \"memory:/t\", \"last-updated-ms\": 1700000000000, \"last-column-id\": 12,"
+        "\"schemas\": [{\"type\": \"struct\", \"schema-id\": 0, \"fields\": [" FIELD(1, "id", "\"long\"") "," FIELD(2, "name", "\"string\"") "," FIELD(3, "ts", "\"timestamptz\"") "," FIELD(
+            4, "amount",
+            "\"decimal(9,2)\"") "," FIELD(5, "region",
+                                          "\"string\"") "," FIELD(6, "s",
+                                                                  "{\"type\":\"struct\",\"fields\":[" FIELD(
+                                                                      7, "x",
+                                                                      "\"int\"") "]}") "," FIELD(8, "tags",
+                                                                                                 "{\"type\":\"list\","
+                                                                                                 "\"element-id\":9,"
+                                                                                                 "\"element-required\":"
+                                                                                                 "false,\"element\":"
+                                                                                                 "\"string\"}") "]}], "
+                                                                                                                "\"curr"
+                                                                                                                "ent-"
+                                                                                                                "schema"
+                                                                                                                "-id\":"
+                                                                                                                " 0,"
+                                                                                                                "\"part"
+                                                                                                                "ition-"
+                                                                                                                "specs"
+                                                                                                                "\": "
+                                                                                                                "[{"
+                                                                                                                "\"spec"
+                                                                                                                "-id\":"
+                                                                                                                " 0, "
+                                                                                                                "\"fiel"
+                                                                                                                "ds\": "
+                                                                                                                "[{"
+                                                                                                                "\"sour"
+                                                                                                                "ce-"
+                                                                                                                "id\": "
+                                                                                                                "5, "
+                                                                                                                "\"fiel"
+                                                                                                                "d-"
+                                                                                                                "id\": "
+                                                                                                                "1000, "
+                                                                                                                "\"name"
+                                                                                                                "\": "
+                                                                                                                "\"regi"
+                                                                                                                "on\","
+                                                                                                                " \"tra"
+                                                                                                                "nsform"
+                                                                                                                "\": "
+                                                                                                                "\"iden"
+                                                                                                                "tity\""
+                                                                                                                "}]}], "
+                                                                                                                "\"defa"
+                                                                                                                "ult-"
+                                                                                                                "spec-"
+                                                                                                                "id\": "
+                                                                                                                "0, "
+                                                                                                                "\"last"
+                                                                                                                "-parti"
+                                                                                                                "tion-"
+                                                                                                                "id\": "
+                                                                                                                "1000,"
+                                                                                                                "\"sort"
+                                                                                                                "-order"
+                                                                                                                "s\": "
+                                                                                                                "[{"
+                                                                                                                "\"orde"
+                                                                                                                "r-"
+                                                                                                                "id\": "
+                                                                                                                "0, "
+                                                                                                                "\"fiel"
+                                                                                                                "ds\": "
+                                                                                                                "[]}"
+                                                                                                                "," ORDER(1, 1, "identity", "asc", "nulls-first") "," ORDER(
+                                                                                                                    2,
+                                                                                                                    3,
+                                                                                                                    "da"
+                                                                                                                    "y",
+                                                                                                                    "de"
+                                                                                                                    "s"
+                                                                                                                    "c",
+                                                                                                                    "nu"
+                                                                                                                    "ll"
+                                                                                                                    "s-"
+                                                                                                                    "la"
+                                                                                                                    "s"
+                                                                                                                    "t") "," ORDER(3,
+                                                                                                                                   1,
+                                                                                                                                   "zigzag",
+                                                                                                                                   "asc",
+                                                                                                                                   "nulls-first") "],"
+                                                                                                                                                  "\"properties\": {}, \"snapshots\": [], \"snapshot-log\": [], \"metadata-log\": [], \"last-sequence-number\": 0}";
+    json_t *root;
+    struct firn_metadata *metadata;
+    CHECK_OK(op, firn_json_parse(op, firn_text_of(text), "metadata", &root));
+    firn_json_set_i64(root, "default-sort-order-id", order_id);
+    CHECK_OK(op, firn_metadata_parse_json(op, root, &metadata));
+    return metadata;
+}
+
+static firn_status bind(struct firn_op *op, int64_t order_id, const char *strategy, const char *order,
+                        const char *option, struct firn_rewrite_plan *plan)
+{
+    struct firn_property property = { firn_text_of(option), FIRN_TEXT("true") };
+    struct firn_rewrite_data_files_args args = {
+        .strategy = firn_text_of(strategy),
+        .sort_order = firn_text_of(order),
+        .options = &property,
+        .option_count = option != NULL,
+    };
+    enum firn_rewrite_strategy unused;
+    *plan = (struct firn_rewrite_plan){ .metadata = make_metadata(op, order_id) };
+    FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, &args, &plan->options));
+    FIRN_TRY(firn_rewrite_strategy_find(op, &args, &unused, &plan->order_terms));
+    return firn_rewrite_order_new(op, plan);
+}
+
+static void orders_are_bound(void **state)
+{
+    static const struct {
+        int64_t own; /* the table's default order */
+        const char *strategy, *order, *option;
+        firn_status status;
+        const char *text; /* of the order, or in the error; NULL: no order */
+        int32_t id;
+        uint32_t notices;
+    } cases[] = {
+        { 0, NULL, NULL, NULL, FIRN_OK, NULL, 0, 0 },
+        { 1, NULL, NULL, NULL, FIRN_OK, "id asc nulls-first", 1, 0 },
+        { 3, NULL, NULL, NULL, FIRN_OK, NULL, 0, 1 }, /* an order that cannot be applied */
+        { 1, "sort", NULL, NULL, FIRN_OK, "id asc nulls-first", 1, 0 },
+        { 0, "sort", NULL, NULL, FIRN_USAGE, "no sort order", 0, 0 },
+        { 3, "sort", NULL, NULL, FIRN_UNSUPPORTED, "zigzag", 0, 0 },
+        { 0, NULL, "ID", NULL, FIRN_OK, "id asc nulls-first", 1, 0 },
+        { 1, "Sort", "days(ts) DESC", NULL, FIRN_OK, "day(ts) desc nulls-last", 2, 0 },
+        { 1, "sort", "id desc nulls first, bucket(4, name)", NULL, FIRN_OK,
+          "id desc nulls-first, bucket[4](name) asc nulls-first", 0, 1 },
+        { 0, NULL, "s.x, amount", NULL, FIRN_OK, "s.x asc nulls-first, amount asc nulls-first", 0, 1 },
+        { 0, NULL, "nothing", NULL, FIRN_NOT_FOUND, "no column 'nothing'", 0, 0 },
+        { 0, NULL, "s", NULL, FIRN_USAGE, "does not take", 0, 0 },
+        { 0, NULL, "tags.element", NULL, FIRN_UNSUPPORTED, "no single value", 0, 0 },
+        { 0, NULL, "days(name)", NULL, FIRN_USAGE, "does not take", 0, 0 },
+        { 0, NULL, "zorder(id, ts)", NULL, FIRN_OK, "zorder(id, ts)", 0, 0 },
+        { 0, NULL, "zorder(id), zorder(name, id)", NULL, FIRN_OK, "zorder(id, name, id)", 0, 0 },
+        { 0, NULL, "zorder(id, region) desc", NULL, FIRN_OK, "zorder(id)", 0, 1 },
+        { 0, NULL, "zorder(region)", NULL, FIRN_USAGE, "partitioned by every column", 0, 0 },
+        { 0, NULL, "zorder(id, amount)", NULL, FIRN_UNSUPPORTED, "amount", 0, 0 },
+        { 0, NULL, "zorder(id, s)", NULL, FIRN_UNSUPPORTED, "single value", 0, 0 },
+        { 0, NULL, "zorder(id, nothing)", NULL, FIRN_NOT_FOUND, "nothing", 0, 0 },
+        { 0, NULL, "hilbert(id, amount)", NULL, FIRN_OK, "hilbert(id, amount)", 0, 0 },
+        { 0, NULL, "zorder(id, ts)", "rewrite-unsorted-only", FIRN_USAGE, "needs an order that the table has", 0, 0 },
+        { 0, NULL, "name", "rewrite-unsorted-only", FIRN_USAGE, "needs an order that the table has", 0, 0 },
+        { 0, NULL, "id", "rewrite-unsorted-only", FIRN_OK, "id asc nulls-first", 1, 0 },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_rewrite_plan plan;
+        firn_status status = bind(op, cases[i].own, cases[i].strategy, cases[i].order, cases[i].option, &plan);
+        CHECK(status == cases[i].status, "case %zu: %s: %s", i, firn_status_name(status), op->error.text);
+        if (status != FIRN_OK) {
+            CHECK(strstr(op->error.text, cases[i].text), "case %zu: %s", i, op->error.text);
+            continue;
+        }
+        CHECK((plan.ordering != NULL) == (cases[i].text != NULL), "case %zu", i);
+        CHECK(plan.notices.count == cases[i].notices, "case %zu: %zu notices", i, plan.notices.count);
+        if (plan.ordering) {
+            CHECK(firn_text_is(plan.order_text, cases[i].text), "case %zu: %.*s", i, FIRN_FMT(plan.order_text));
+            CHECK(plan.ordering->sort_order_id == cases[i].id, "case %zu: %d", i, plan.ordering->sort_order_id);
+        }
+    }
+}
+
+/* A file by what its manifest says of `id`; zeros: sorted by order 1, no nulls. */
+struct sim_file {
+    int64_t least, greatest;
+    int64_t nulls; /* of 10 rows */
+    int64_t snapshot_id;
+    bool is_unsorted, has_no_bounds;
+    enum firn_file_order order; /* to be found */
+};
+
+static struct firn_bytes number_bytes(struct firn_op *op, int64_t number)
+{
+    uint8_t *bytes = firn_arena_alloc(op->arena, 8);
+    firn_store_le64(bytes, (uint64_t)number);
+    return (struct firn_bytes){ bytes, 8 };
+}
+
+static struct firn_bound_map one_bound(struct firn_op *op, const struct sim_file *sim, int64_t number)
+{
+    struct firn_bound_map map = { .count = sim->has_no_bounds ? 0 : 1, .present = true };
+    map.ids = FIRN_NEW(op->arena, int32_t);
+    map.ids[0] = 1;
+    map.values = FIRN_NEW(op->arena, struct firn_bytes);
+    map.values[0] = number_bytes(op, number);
+    return map;
+}
+
+static void add_file(struct firn_op *op, const struct sim_file *sim, struct firn_rewrite_plan *plan)
+{
+    struct firn_manifest_entry *entry = FIRN_NEW(op->arena, struct firn_manifest_entry);
+    struct firn_scan_file *scan = FIRN_NEW(op->arena, struct firn_scan_file);
+    struct firn_count_map nulls = {
+        .ids = FIRN_NEW(op->arena, int32_t), .counts = FIRN_NEW(op->arena, int64_t), .count = 1, .present = true
+    };
+    nulls.ids[0] = 1;
+    nulls.counts[0] = sim->nulls;
+    entry->snapshot_id = sim->snapshot_id;
+    entry->file = (struct firn_data_file){
+        .record_count = 10,
+        .lower_bounds = one_bound(op, sim, sim->least),
+        .upper_bounds = one_bound(op, sim, sim->greatest),
+        .null_value_counts = nulls,
+        .sort_order_id = sim->is_unsorted ? 0 : 1,
+    };
+    scan->entry = entry;
+    plan->files[plan->file_count++].scan = scan;
+}
+
+static void sorted_files_are_found(void **state)
+{
+    enum { FILES_MAX = 5 };
+    static const struct {
+        const char *name;
+        struct sim_file files[FILES_MAX];
+        uint32_t count;
+    } cases[] = {
+        { "apart", { { 1, 5, .order = FIRN_FILE_SORTED }, { 7, 9, .order = FIRN_FILE_SORTED } }, 2 },
+        { "one in another",
+          { { 1, 9, .order = FIRN_FILE_OVERLAPS },
+            { 20, 30, .order = FIRN_FILE_SORTED },
+            { 3, 4, .order = FIRN_FILE_OVERLAPS } },
+          3 },
+        { "an end within, but not to the neighbour of the neighbour",
+          { { 1, 5, .order = FIRN_FILE_OVERLAPS },
+            { 4, 8, .order = FIRN_FILE_OVERLAPS },
+            { 9, 9, .order = FIRN_FILE_SORTED } },
+          3 },
+        { "touching, of one commit", { { 1, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .order = FIRN_FILE_SORTED } }, 2 },
+        { "touching, of two commits",
+          { { 1, 5, .order = FIRN_FILE_OVERLAPS }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          2 },
+        { "unsorted ones do not count",
+          { { 1, 5, .order = FIRN_FILE_SORTED }, { 2, 3, .is_unsorted = true, .order = FIRN_FILE_UNSORTED } },
+          2 },
+        { "nulls come first: of two commits they touch",
+          { { 1, 5, .nulls = 1, .order = FIRN_FILE_OVERLAPS },
+            { 8, 9, .nulls = 1, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          2 },
+        { "nulls only, and none",
+          { { 0, 0, .nulls = 10, .has_no_bounds = true, .order = FIRN_FILE_SORTED },
+            { 8, 9, .order = FIRN_FILE_SORTED } },
+          2 },
+        { "unknown, of one commit",
+          { { 0, 0, .has_no_bounds = true, .order = FIRN_FILE_SORTED }, { 8, 9, .order = FIRN_FILE_SORTED } },
+          2 },
+        { "unknown, of two commits",
+          { { 0, 0, .has_no_bounds = true, .order = FIRN_FILE_OVERLAPS },
+            { 8, 9, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          2 },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_rewrite_plan plan;
+        CHECK_OK(op, bind(op, 1, "sort", NULL, "rewrite-unsorted-only", &plan));
+        plan.files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, FILES_MAX);
+        for (uint32_t k = 0; k < cases[i].count; k++)
+            add_file(op, &cases[i].files[k], &plan);
+        CHECK_OK(op, firn_rewrite_find_sorted(op, &plan));
+        for (uint32_t k = 0; k < cases[i].count; k++)
+            CHECK(plan.files[k].order == cases[i].files[k].order, "%s: file %u: %d", cases[i].name, k,
+                  plan.files[k].order);
+    }
+}
+
+/* Procedures.md, 2.5, step 8; sizes in mebibytes, target 512. */
+static void outputs_are_those_of_the_reference(void **state)
+{
+    static const struct {
+        int64_t bytes;
+        double factor;
+        int64_t files;
+    } cases[] = {
+        { 100, 1.0, 1 }, { 550, 1.0, 1 }, { 600, 1.0, 2 }, { 1000, 1.0, 2 }, { 1000, 0.5, 1 }, { 100, 100.0, 19 },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_rewrite_plan plan;
+        uint32_t first = 0;
+        struct firn_planned_group group = { .files = &first, .file_count = 1, .bytes = cases[i].bytes * MEBIBYTE };
+        CHECK_OK(op, bind(op, 1, "sort", NULL, NULL, &plan));
+        plan.options.compression_factor = cases[i].factor;
+        plan.files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, 1);
+        add_file(op, &(struct sim_file){ 0 }, &plan);
+        CHECK_OK(op, firn_rewrite_plan_bins(op, &plan, &group));
+        CHECK(group.output_count == cases[i].files, "case %zu: %d files", i, (int)group.output_count);
+        CHECK(group.bin_count == 1 && group.bins[0].piece_count == 1, "case %zu", i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(orders_are_bound),
+        TEST(sorted_files_are_found),
+        TEST(outputs_are_those_of_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
