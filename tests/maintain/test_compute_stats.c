@@ -70,9 +70,10 @@ static void test_live_rows(void **state)
     scene_begin(op, &scene, 2, NULL);
     make_rows(op, &scene);
     for (size_t i = 0; i < FIRN_COUNT_OF(budgets); i++) {
-        struct firn_budget budget = { .limit_bytes = budgets[i] };
+        struct firn_budget *budget = FIRN_NEW(op->arena, struct firn_budget); /* sets of positions give back to it */
         struct firn_table_stats_report report;
-        op->budget = &budget;
+        budget->limit_bytes = budgets[i];
+        op->budget = budget;
         CHECK_OK(op,
                  firn_compute_table_stats(op, NULL, &scene.world.table, &(struct firn_table_stats_args){ 0 }, &report));
         CHECK(report.column_count == 2 && report.columns[0].distinct_count == live_count(&scene), "%" PRId64,
