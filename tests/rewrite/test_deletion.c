@@ -469,8 +469,8 @@ static void deletes_that_cannot_be_read_are_refused(void **state)
         firn_status expected;
     } cases[] = {
         { id, FIRN_FILE_PARQUET, FIRN_CORRUPT },       { unknown, FIRN_FILE_PARQUET, FIRN_CORRUPT },
-        { list, FIRN_FILE_PARQUET, FIRN_UNSUPPORTED }, { id, FIRN_FILE_ORC, FIRN_UNSUPPORTED },
-        { id, FIRN_FILE_AVRO, FIRN_CORRUPT },
+        { list, FIRN_FILE_PARQUET, FIRN_UNSUPPORTED }, { id, FIRN_FILE_OTHER, FIRN_UNSUPPORTED },
+        { id, FIRN_FILE_AVRO, FIRN_CORRUPT },          { id, FIRN_FILE_ORC, FIRN_CORRUPT },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         begin_table(&test, test_op(state), &(struct fixture_table){ .version = 2, .schemas = schema });
@@ -484,7 +484,7 @@ static void deletes_that_cannot_be_read_are_refused(void **state)
     add_data(&test, "mem:/t/a.parquet", schema, rows, 1);
     add_positions(&test, "mem:/t/a.parquet", "-1", 2);
     CHECK_STATUS(test.op, FIRN_CORRUPT, load(&test));
-    test.deletes[0].file.format = FIRN_FILE_ORC;
+    test.deletes[0].file.format = FIRN_FILE_OTHER;
     CHECK_STATUS(test.op, FIRN_UNSUPPORTED, load(&test));
     end(&test);
     begin(&test, test_op(state));

@@ -642,17 +642,17 @@ static void what_metrics_rule_out_is_not_read(void **state)
     const char *rows[] = { "1 2 3 4", "a b c d" }, *keys[] = { "2 4", "~ ~" };
     begin(&test, op);
     set_metrics(op, &add_data(&test, "mem:/t/a.parquet", ROWS, rows, 1)->file, 1, &low);
-    set_metrics(op, &add_data(&test, "mem:/t/b.orc", ROWS, rows, 1)->file, 1, &high);
+    set_metrics(op, &add_data(&test, "mem:/t/b.other", ROWS, rows, 1)->file, 1, &high);
     set_metrics(op, &add_keys(&test, ROWS, keys, 2, id, 1)->file, 1, &low);
     set_metrics(op, &add_keys(&test, ROWS, keys, 2, id, 1)->file, 1, &none);
-    test.data[1].file.format = test.deletes[1].file.format = FIRN_FILE_ORC;
+    test.data[1].file.format = test.deletes[1].file.format = FIRN_FILE_OTHER;
     CHECK_OK(op, load(&test));
     check_deleted(&test, 0, "1 3");
     check_deleted(&test, 1, "");
 
     set_metrics(op, &test.deletes[0].file, 1, &high);
     CHECK_STATUS(op, FIRN_UNSUPPORTED, load(&test));
-    CHECK(strstr(op->error.text, "b.orc"), "%s", op->error.text);
+    CHECK(strstr(op->error.text, "b.other"), "%s", op->error.text);
     end(&test);
 }
 
