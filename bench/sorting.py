@@ -4,6 +4,7 @@
 usage: FIRN=path sorting.py --cache DIR [--files N] [--runs N] [--memory SIZE] [--limited] [--overhead SIZE] [--filters N] [--with-spark]
 """
 import argparse
+import datetime
 import json
 import os
 import random
@@ -75,30 +76,47 @@ class Sorting(Bench):
         return runs
 
 
-def row_groups_of(folder):
-    """Of each row group below a folder: its file, its size, and the bounds of the filtered columns."""
-    import pyarrow.parquet as parquet
+class RowGroup:
+    """A row group of an output, as readers that look at page indexes see it."""
 
+    def __init__(self, file, group):
+        columns = {column["path"]: column for column in group["columns"]}
+        self.file, self.rows = file, group["rows"]
+        self.bytes = sum(column["compressed_bytes"] for column in group["columns"])
+        self.pages = {name: self.pages_of(columns[name]) for name in FILTERED}
+
+    def pages_of(self, column):
+        """Rows and bounds of each page; of the chunk where there is no index."""
+        if "column_index" not in column:
+            return [(self.rows, bound(column["min"]), bound(column["max"]))]
+        first_rows = [page["first_row"] for page in column["offset_index"]] + [self.rows]
+        return [(end - first, bound(page["min"]), bound(page["max"]))
+                for first, end, page in zip(first_rows, first_rows[1:], column["column_index"]["pages"])]
+
+    def rows_read(self, column, value):
+        return sum(rows for rows, least, most in self.pages[column] if least <= value <= most)
+
+
+def bound(text):
+    return int(text) if text.lstrip("-").isdigit() else datetime.datetime.fromisoformat(text)
+
+
+def row_groups_of(folder, firn):
+    """All row groups below a folder."""
     found = []
     for entry in os.scandir(folder):
-        footer = parquet.ParquetFile(entry.path).metadata
-        names = [footer.schema.column(i).name for i in range(footer.num_columns)]
-        for number in range(footer.num_row_groups):
-            group = footer.row_group(number)
-            chunks = [group.column(i) for i in range(group.num_columns)]
-            bounds = {name: (chunks[names.index(name)].statistics.min, chunks[names.index(name)].statistics.max) for name in FILTERED}
-            found.append((entry.name, sum(chunk.total_compressed_size for chunk in chunks), bounds))
+        shown = subprocess.run([firn, "inspect", entry.path, "--pages", "--output", "json"], check=True, capture_output=True)
+        found += [RowGroup(entry.name, group) for group in json.loads(shown.stdout)["row_groups"]]
     return found
 
 
-def filtered(folder, column, values):
-    """Files and bytes that a filter on one value reads, on average, if row groups are left out by their bounds."""
+def filtered(groups, column, values):
+    """Files and bytes that a filter on one value reads, on average, if pages are left out by their bounds."""
     files = size = 0
-    groups = row_groups_of(folder)
     for value in values:
-        hit = [group for group in groups if group[2][column][0] <= value <= group[2][column][1]]
-        files += len({name for name, _, _ in hit})
-        size += sum(group_bytes for _, group_bytes, _ in hit)
+        rows = [(group, group.rows_read(column, value)) for group in groups]
+        files += len({group.file for group, count in rows if count})
+        size += sum(group.bytes * count / group.rows for group, count in rows)
     return files / len(values), size / len(values)
 
 
@@ -147,9 +165,12 @@ def main():
             warm(table.paths())
             runs.setdefault(name, []).append(sort())
     values = values_of(table, arguments.filters)
-    filters = {name: {column: filtered(os.path.join(table.folder, "out", name), column, values[column]) for column in FILTERED} for name in runs}
+    filters = {}
+    for name in runs:
+        groups = row_groups_of(os.path.join(table.folder, "out", name), bench.firn)
+        filters[name] = {column: filtered(groups, column, values[column]) for column in FILTERED}
     print(f"{arguments.files} files, {arguments.files * table.case.rows} rows; {THREADS} threads, --memory {arguments.memory}; "
-          f"{arguments.filters} point filters on each column, by bounds of row groups")
+          f"{arguments.filters} point filters on each column, by bounds of pages")
     show({name: summed_up(results) for name, results in runs.items()}, filters)
     if bench.limit:
         print(f"held: {'a control group' if bench.limit.folder else 'prlimit'} of {bench.limit.size / MB:.0f} MB was enough")
