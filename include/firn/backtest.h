@@ -28,7 +28,8 @@ struct firn_backtest_args {
  * compaction are not replayed, nor is compact.where; new files have the size that is planned; a writer's removal of a
  * file that the policy had compacted takes that file's rows out of the new one at no cost.
  *
- * NOT_FOUND for a table without snapshots, USAGE for an interval of which the history has more than a person reads. */
+ * NOT_FOUND for a table without snapshots, USAGE for an interval of which the history has more than a person reads,
+ * CORRUPT for times that no calendar has. */
 FIRN_CHECKED firn_status firn_backtest(struct firn_op *op, struct firn_pool *pool, const struct firn_table *table,
                                        const struct firn_backtest_args *args, json_t **out);
 

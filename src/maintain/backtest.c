@@ -7,6 +7,7 @@
 #include "maintain/work.h"
 
 enum { ROWS_MAX = 10000 };
+#define TIME_MS_MAX  INT64_C(253402300799999) /* the year 9999 */
 #define MS_PER_MONTH ((double)FIRN_MS_PER_DAY * 365.25 / 12)
 
 /* Numbers of one side, of an interval or summed up. */
@@ -172,9 +173,9 @@ static firn_status set_interval(struct firn_op *op, int64_t interval_ms, struct 
         backtest->from_ms = FIRN_MIN(backtest->from_ms, history->commits[i].snapshot->timestamp_ms);
         backtest->to_ms = FIRN_MAX(backtest->to_ms, history->commits[i].snapshot->timestamp_ms);
     }
-    int64_t span_ms;
-    if (__builtin_sub_overflow(backtest->to_ms, backtest->from_ms, &span_ms))
-        return firn_fail(op, FIRN_CORRUPT, "the snapshots' times lie further apart than times can");
+    if (backtest->from_ms < 0 || backtest->to_ms > TIME_MS_MAX)
+        return firn_fail(op, FIRN_CORRUPT, "snapshots have times before 1970 or after 9999");
+    int64_t span_ms = backtest->to_ms - backtest->from_ms;
     bool is_short = span_ms < 2 * FIRN_MS_PER_DAY;
     backtest->interval_ms = interval_ms > 0 ? interval_ms : is_short ? FIRN_MS_PER_HOUR : FIRN_MS_PER_DAY;
     if (span_ms / backtest->interval_ms < ROWS_MAX)

@@ -58,7 +58,7 @@ static int64_t cold_number(const struct firn_backtest_policy *policy, int64_t no
     if (age_ms == FIRN_POLICY_NEVER)
         return policy->memory.cold_number;
     for (size_t i = policy->next; i-- > 0;)
-        if (commit_ms(policy, i) <= now_ms - age_ms)
+        if (now_ms - commit_ms(policy, i) >= age_ms)
             return FIRN_MAX(policy->history->commits[i].snapshot->sequence_number, policy->memory.cold_number);
     return policy->memory.cold_number;
 }

@@ -240,6 +240,13 @@ static void what_cannot_be_replayed_is_told(void **state)
     assert_true(json_is_true(json_object_get(result, "is_cut")));
     assert_int_equal(json_array_size(json_object_get(result, "notes")), 1);
     assert_int_equal(number(last_row(result), "real", "data_files"), 2);
+
+    static const int64_t odd_times[] = { INT64_MIN, -1, INT64_MAX };
+    args.interval_ms = 0;
+    for (int i = 0; i < 3; i++) {
+        table->metadata->snapshots[0].timestamp_ms = odd_times[i];
+        CHECK_STATUS(op, FIRN_CORRUPT, firn_backtest(op, NULL, table, &args, &result));
+    }
     era_end(op, era);
 }
 
