@@ -154,7 +154,8 @@ static firn_status consider(struct firn_op *op, struct pull *pull, struct firn_p
 {
     const struct firn_column_receiver *receiver = pull->receiver;
     offer->refusal = firn_splicer_refusal(pull->column->splicer, offer->page, offer->row_count);
-    offer->dictionary = firn_chunk_reader_dictionary(pull->column->reader);
+    if (offer->refusal == FIRN_REASON_NONE && firn_encoding_is_dictionary(offer->page->header.encoding))
+        FIRN_TRY(firn_chunk_reader_dictionary(op, pull->column->reader, &offer->dictionary));
     return receiver->consider(op, receiver->context, pull->column, offer, pull->row, out);
 }
 
@@ -181,7 +182,13 @@ static firn_status offer_decoded(struct firn_op *op, struct pull *pull, struct f
 static firn_status offer_page(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer, bool *done)
 {
     struct firn_column *column = pull->column;
+    struct firn_page unfolded;
     enum firn_offer_answer answer;
+    if (offer->facts && firn_splicer_may_copy(column->splicer) &&
+        firn_splicer_unfolds(column->splicer, offer->row_count))
+        FIRN_TRY(firn_chunk_reader_unfold(op, column->reader, &unfolded, &offer->is_unfolded));
+    if (offer->is_unfolded)
+        offer->page = &unfolded;
     FIRN_TRY(consider(op, pull, offer, &answer));
     *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
     if (*done)

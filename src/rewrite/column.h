@@ -35,11 +35,12 @@ typedef firn_status firn_column_emit(struct firn_op *op, void *context, const st
 /* A page all of whose rows the pull wants, as it lies in the input. */
 struct firn_page_offer {
     const struct firn_page *page;
-    const struct firn_dictionary *dictionary; /* NULL: the chunk has none so far */
+    const struct firn_dictionary *dictionary; /* of a page of indices that may be copied; NULL: there is none */
     const struct firn_page_facts *facts;      /* NULL: the page must be decoded to know them */
     const struct firn_vector *vector;         /* the page decoded; NULL: it is not */
     uint32_t row_count;
     bool is_first, is_last;        /* of the chunk's data pages */
+    bool is_unfolded;              /* the page was made of the chunk's dictionary */
     enum firn_rung_reason refusal; /* NONE: it may be copied as far as its header tells */
 };
 enum firn_offer_answer {

@@ -58,17 +58,32 @@ static firn_status count_pages(struct firn_op *op, struct source *source)
     return FIRN_OK;
 }
 
+/* Bytes of the page ahead as it would be copied, with its part of the dictionary page. */
+static firn_status find_file_bytes(struct firn_op *op, const struct sample *sample, const struct source *source,
+                                   const struct firn_page *page, struct firn_chunk_reader *reader, double *out)
+{
+    struct firn_page unfolded;
+    bool is_unfolded = false;
+    double part = (double)page->header.value_count / (double)source->chunk->value_count;
+    if (firn_splicer_unfolds(sample->column->splicer, (uint32_t)page->header.value_count))
+        FIRN_TRY(firn_chunk_reader_unfold(op, reader, &unfolded, &is_unfolded));
+    *out = is_unfolded ? (double)firn_page_file_bytes(&unfolded)
+                       : (double)firn_page_file_bytes(page) + part * (double)source->dictionary_bytes;
+    return FIRN_OK;
+}
+
 static firn_status encode_page(struct firn_op *op, struct sample *sample, const struct source *source,
                                const struct firn_page *page, struct firn_chunk_reader *reader)
 {
     struct firn_vector vector;
+    double file_bytes;
     bool has_page;
+    FIRN_TRY(find_file_bytes(op, sample, source, page, reader, &file_bytes));
     FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, &has_page));
     if (!has_page)
         return FIRN_OK;
     FIRN_TRY(firn_chunk_writer_append(op, sample->writer, &vector));
-    double part = (double)vector.slot_count / (double)source->chunk->value_count;
-    sample->file_bytes += (double)firn_page_file_bytes(page) + part * (double)source->dictionary_bytes;
+    sample->file_bytes += file_bytes;
     sample->bytes += page->header.uncompressed_bytes;
     sample->slot_count += vector.slot_count;
     sample->row_count += vector.row_count;

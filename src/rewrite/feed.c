@@ -115,7 +115,7 @@ static firn_status splice(struct firn_op *op, struct firn_feed *feed, struct fir
         .page = offer->page,
         .is_first = offer->is_first,
         .is_last = offer->is_last,
-        .begins_output = firn_output_is_empty(output, leaf),
+        .begins_output = firn_output_is_empty(output, leaf) && !offer->is_unfolded,
         .was_decoded = offer->vector,
     };
     bool taken;
@@ -142,6 +142,8 @@ static firn_status consider_wanted(struct firn_op *op, struct firn_feed *feed, s
     bool proves = feed->selection->with_left_out;
     if (policy->is_forced && policy->forced == FIRN_RUNG_KEEP && !is_kept(feed, output, offer))
         return refuse(offer, FIRN_REASON_FORCED, out);
+    if (offer->is_unfolded && firn_output_has_dictionary(output, feed->column.leaf->node->leaf_index))
+        return refuse(offer, FIRN_REASON_DICTIONARY, out);
     if (offer->facts && lacks_numbers(&feed->splicer, offer->facts))
         return refuse(offer, FIRN_REASON_LEVELS, out);
     *out = FIRN_OFFER_AGAIN;

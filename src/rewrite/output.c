@@ -57,6 +57,11 @@ bool firn_output_is_empty(const struct firn_output *output, uint32_t leaf_index)
     return firn_chunk_writer_bytes(output->writers[leaf_index]) == 0;
 }
 
+bool firn_output_has_dictionary(const struct firn_output *output, uint32_t leaf_index)
+{
+    return firn_chunk_writer_has_dictionary(output->writers[leaf_index]);
+}
+
 uint32_t firn_output_number(struct firn_output *output)
 {
     if (output->file_rows + output->row_group_rows == 0)

@@ -53,6 +53,8 @@ FIRN_CHECKED firn_status firn_output_splice(struct firn_op *op, struct firn_outp
                                             const struct firn_dictionary *dictionary, bool *taken);
 /* Whether the row group in progress has nothing of the leaf yet. */
 bool firn_output_is_empty(const struct firn_output *output, uint32_t leaf_index);
+/* Whether its pages are of indices, and those to come may be. */
+bool firn_output_has_dictionary(const struct firn_output *output, uint32_t leaf_index);
 /* The number in the row map of the file that the next row goes to. */
 uint32_t firn_output_number(struct firn_output *output);
 /* What ending the row group now would add to the file. */

@@ -9,6 +9,9 @@
 #define FLOOR_DIVISOR  4 /* of what a page may have: where that is little, so is the floor */
 #define CEILING_FACTOR 8
 
+/* Fewer values than these may yet be a dictionary that is of use to other pages. */
+enum { UNFOLDED_ROWS_MIN = 1000 };
+
 /* Encoding anew must save these parts of the column and of its row group to be worth its time. */
 #define COLUMN_SAVING    0.10
 #define ROW_GROUP_SAVING 0.01
@@ -84,6 +87,12 @@ void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate
 bool firn_splicer_may_copy(const struct firn_splicer *splicer)
 {
     return splicer->refusal == FIRN_REASON_NONE && (takes_all(&splicer->policy) || !splicer->smaller_encoded);
+}
+
+bool firn_splicer_unfolds(const struct firn_splicer *splicer, uint32_t row_count)
+{
+    bool is_forbidden = splicer->policy.is_forced && splicer->policy.forced != FIRN_RUNG_SPLICE;
+    return !is_forbidden && row_count >= UNFOLDED_ROWS_MIN;
 }
 
 /* Levels in the deprecated form, and dictionaries of booleans, which no writer makes today. */

@@ -46,6 +46,8 @@ struct firn_estimate {
 void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate *estimate, double row_group_bytes);
 /* Whether pages of the chunk may be copied at all. */
 bool firn_splicer_may_copy(const struct firn_splicer *splicer);
+/* Whether a page of so many rows that names each value of its dictionary once may go on without it. */
+bool firn_splicer_unfolds(const struct firn_splicer *splicer, uint32_t row_count);
 /* What forbids copying this page, or speaks against it, as far as its header tells; NONE: nothing. */
 enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
                                            uint32_t row_count);

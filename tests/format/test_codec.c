@@ -4,6 +4,8 @@
 #include "base/math.h"
 #include "format/codec/codec.h"
 
+#include <zstd.h>
+
 static struct firn_bytes sample(struct firn_op *op, size_t len)
 {
     uint8_t *data = firn_arena_alloc(op->arena, len);
@@ -128,6 +130,102 @@ static void test_other_framings(void **state)
     firn_codec_context_close(context);
 }
 
+static void check_prepended(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
+                            size_t prefix_len, struct firn_bytes in, struct firn_bytes packed)
+{
+    struct firn_bytes prefix = sample(op, prefix_len);
+    struct firn_buffer joined = { 0 };
+    uint8_t *out = firn_arena_alloc(op->arena, prefix_len + in.len + 1);
+    bool done;
+    CHECK_OK(op, firn_buffer_append(op, &joined, "kept", 4));
+    CHECK_OK(op, firn_codec_prepend(op, codec, prefix, packed, in.len, &joined, &done));
+    CHECK(done, "%s %zu", firn_codec_name(codec), prefix_len);
+    struct firn_bytes made = { joined.data + 4, joined.len - 4 };
+    CHECK(memcmp(joined.data, "kept", 4) == 0 && firn_codec_length_plausible(codec, made, prefix_len + in.len), "%s",
+          firn_codec_name(codec));
+    CHECK_OK(op, firn_codec_decompress(op, context, codec, made, out, prefix_len + in.len));
+    CHECK(memcmp(out, prefix.data, prefix_len) == 0 && memcmp(out + prefix_len, in.data, in.len) == 0, "%s %zu",
+          firn_codec_name(codec), prefix_len);
+    firn_buffer_done(&joined);
+}
+
+/* Levels go before a page's values, whatever the lengths of both. */
+static void test_prepend(void **state)
+{
+    static const enum firn_codec codecs[] = { FIRN_CODEC_NONE, FIRN_CODEC_SNAPPY, FIRN_CODEC_ZSTD };
+    static const size_t lengths[] = { 1, 7, 200, 300, 1000, 65536, 300000 }, prefixes[] = { 0, 1, 8, 1024, 5000 };
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (size_t c = 0; c < FIRN_COUNT_OF(codecs); c++)
+        for (size_t i = 0; i < FIRN_COUNT_OF(lengths); i++) {
+            struct firn_bytes in = sample(op, lengths[i]);
+            struct firn_bytes packed = compressed(op, context, codecs[c], in);
+            for (size_t p = 0; p < FIRN_COUNT_OF(prefixes); p++)
+                check_prepended(op, context, codecs[c], prefixes[p], in, packed);
+        }
+    firn_codec_context_close(context);
+}
+
+/* As Java writes it: a stream of unknown length, here and there with a checksum, and a small window. */
+static struct firn_bytes streamed(struct firn_op *op, struct firn_bytes in, int checksum, int window_log)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    size_t capacity = ZSTD_compressBound(in.len) + 100;
+    uint8_t *data = firn_arena_alloc(op->arena, capacity);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
+    ZSTD_outBuffer to = { .dst = data, .size = capacity };
+    ZSTD_inBuffer half = { .src = in.data, .size = in.len / 2 }, all = { in.data, in.len, in.len / 2 };
+    CHECK(!ZSTD_isError(ZSTD_compressStream2(context, &to, &half, ZSTD_e_flush)), "zstd");
+    CHECK(ZSTD_compressStream2(context, &to, &all, ZSTD_e_end) == 0, "zstd");
+    ZSTD_freeCCtx(context);
+    return (struct firn_bytes){ data, to.pos };
+}
+
+static void test_prepend_to_streams(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (int checksum = 0; checksum < 2; checksum++)
+        for (int window_log = 10; window_log < 20; window_log += 3) {
+            struct firn_bytes in = sample(op, 200000);
+            check_prepended(op, context, FIRN_CODEC_ZSTD, 3000, in, streamed(op, in, checksum, window_log));
+        }
+    firn_codec_context_close(context);
+}
+
+/* Nothing is put before what is not one whole frame of the announced length. */
+static void test_prepend_refused(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    struct firn_buffer out = { 0 };
+    struct firn_bytes in = sample(op, 500), prefix = sample(op, 8);
+    bool done;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (unsigned codec = 1; codec < FIRN_CODEC_COUNT; codec++) {
+        struct firn_bytes packed = compressed(op, context, (enum firn_codec)codec, in);
+        CHECK_OK(op, firn_codec_prepend(op, (enum firn_codec)codec, prefix, packed, in.len + 1, &out, &done));
+        CHECK(!done && out.len == 0, "%s of another length", firn_codec_name((enum firn_codec)codec));
+    }
+    struct firn_bytes packed = compressed(op, context, FIRN_CODEC_ZSTD, in);
+    for (size_t len = 0; len < packed.len; len++) {
+        struct firn_bytes cut = { packed.data, len };
+        CHECK_OK(op, firn_codec_prepend(op, FIRN_CODEC_ZSTD, prefix, cut, in.len, &out, &done));
+        CHECK(!done && out.len == 0, "a frame cut at %zu", len);
+    }
+    uint8_t *twice = firn_arena_alloc(op->arena, 2 * packed.len);
+    memcpy(twice, packed.data, packed.len);
+    memcpy(twice + packed.len, packed.data, packed.len);
+    struct firn_bytes two = { twice, 2 * packed.len };
+    CHECK_OK(op, firn_codec_prepend(op, FIRN_CODEC_ZSTD, prefix, two, in.len, &out, &done));
+    CHECK(!done && out.len == 0, "two frames");
+    firn_buffer_done(&out);
+    firn_codec_context_close(context);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -142,7 +240,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), TEST(test_unsized), TEST(test_broken), TEST(test_other_framings), TEST(test_names),
+        TEST(test_round_trip),         TEST(test_unsized),         TEST(test_broken),
+        TEST(test_other_framings),     TEST(test_names),           TEST(test_prepend),
+        TEST(test_prepend_to_streams), TEST(test_prepend_refused),
     };
     return cmocka_run_group_tests_name("codec", tests, NULL, NULL);
 }

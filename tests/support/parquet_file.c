@@ -81,6 +81,7 @@ static firn_status splice_page(struct firn_op *op, struct firn_chunk_reader *rea
     struct firn_page page;
     struct firn_vector vector;
     struct firn_page_facts facts;
+    const struct firn_dictionary *dictionary;
     bool taken;
     FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
     if (!*has_page)
@@ -88,7 +89,8 @@ static firn_status splice_page(struct firn_op *op, struct firn_chunk_reader *rea
     FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, has_page));
     FIRN_TRY(firn_page_facts_of(op, scratch, leaf, &vector, &facts));
     FIRN_TRY(firn_chunk_reader_at_row_end(op, reader, &facts.ends_row));
-    FIRN_TRY(firn_chunk_writer_splice(op, writer, &page, &facts, firn_chunk_reader_dictionary(reader), &taken));
+    FIRN_TRY(firn_chunk_reader_dictionary(op, reader, &dictionary));
+    FIRN_TRY(firn_chunk_writer_splice(op, writer, &page, &facts, dictionary, &taken));
     *copied += taken;
     return taken ? FIRN_OK : firn_chunk_writer_append(op, writer, &vector);
 }

@@ -43,9 +43,12 @@ struct firn_chunk_reader {
     struct firn_buffer rep, def, indices;
     struct firn_value_decoder values;
 
-    bool has_dictionary;
+    bool has_dictionary;              /* its page was met, */
+    bool is_dictionary_read;          /* and decoded, which is put off until it is needed */
+    struct firn_page dictionary_head; /* that page */
     struct firn_dictionary dictionary;
     struct firn_buffer dictionary_page;
+    struct firn_buffer unfolded; /* body of the page ahead, made of the dictionary's */
     struct firn_value_decoder dictionary_values;
 };
 
@@ -102,6 +105,7 @@ void firn_chunk_reader_close(struct firn_chunk_reader *reader)
     firn_buffer_done(&reader->indices);
     firn_value_decoder_done(&reader->values);
     firn_buffer_done(&reader->dictionary_page);
+    firn_buffer_done(&reader->unfolded);
     firn_value_decoder_done(&reader->dictionary_values);
     free(reader);
 }
@@ -127,17 +131,25 @@ static firn_status decompress(struct firn_op *op, struct firn_chunk_reader *read
 }
 
 /* Dictionary pages hold PLAIN values, by either name. */
-static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page)
+static firn_status note_dictionary(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page)
 {
     const struct firn_page_header *header = &page->header;
-    struct firn_bytes content;
     if (reader->has_dictionary)
         return firn_fail(op, FIRN_CORRUPT, "second dictionary in one column chunk");
     if (header->encoding != FIRN_ENCODING_PLAIN && !firn_encoding_is_dictionary(header->encoding))
         return firn_fail(op, FIRN_UNSUPPORTED, "dictionary encoded as %s", firn_encoding_name(header->encoding));
-    FIRN_TRY(
-        decompress(op, reader, page->body, (size_t)header->uncompressed_bytes, &reader->dictionary_page, &content));
-    uint32_t count = (uint32_t)header->value_count;
+    reader->dictionary_head = *page;
+    reader->has_dictionary = true;
+    return FIRN_OK;
+}
+
+static firn_status decode_dictionary(struct firn_op *op, struct firn_chunk_reader *reader)
+{
+    const struct firn_page *page = &reader->dictionary_head;
+    uint32_t count = (uint32_t)page->header.value_count;
+    struct firn_bytes content;
+    FIRN_TRY(decompress(op, reader, page->body, (size_t)page->header.uncompressed_bytes, &reader->dictionary_page,
+                        &content));
     FIRN_TRY(firn_values_decode(op, &reader->dictionary_values, FIRN_ENCODING_PLAIN, content, count));
     reader->dictionary = (struct firn_dictionary){
         .id = firn_hash64(content),
@@ -146,8 +158,16 @@ static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader 
         .count = count,
         .values.any = reader->dictionary_values.values.data,
     };
-    reader->has_dictionary = true;
     return FIRN_OK;
+}
+
+static firn_status read_dictionary(struct firn_op *op, struct firn_chunk_reader *reader)
+{
+    if (!reader->has_dictionary || reader->is_dictionary_read)
+        return FIRN_OK;
+    firn_status status = decode_dictionary(op, reader);
+    reader->is_dictionary_read = status == FIRN_OK;
+    return firn_context(op, status, "dictionary page");
 }
 
 /* v1: the whole body is compressed; each section of levels has its length in front. */
@@ -210,6 +230,7 @@ static firn_status decode_by_dictionary(struct firn_op *op, struct firn_chunk_re
     const struct firn_dictionary *dictionary = &reader->dictionary;
     if (!reader->has_dictionary && out->value_count > 0)
         return firn_fail(op, FIRN_CORRUPT, "page refers to a dictionary, but there is none");
+    FIRN_TRY(read_dictionary(op, reader));
     FIRN_TRY(firn_indices_decode(op, in, out->value_count, dictionary->count, &reader->indices));
     const uint32_t *indices = (const uint32_t *)(const void *)reader->indices.data;
     if (reader->options.keep_dictionary) {
@@ -359,7 +380,7 @@ static firn_status look_ahead(struct firn_op *op, struct firn_chunk_reader *read
         reader->page_index++;
         FIRN_TRY(firn_page_next(op, &reader->pages, reader->options.crc_check, page));
         if (page->header.type == FIRN_PAGE_DICTIONARY)
-            FIRN_TRY(read_dictionary(op, reader, page));
+            FIRN_TRY(note_dictionary(op, reader, page));
         else
             reader->has_ahead = page->header.type != FIRN_PAGE_INDEX && page->header.value_count > 0;
     }
@@ -435,7 +456,110 @@ firn_status firn_chunk_reader_at_row_end(struct firn_op *op, struct firn_chunk_r
     return has_page ? in_page(op, ahead_begins_row(op, reader, at_end), reader, page.offset) : FIRN_OK;
 }
 
-const struct firn_dictionary *firn_chunk_reader_dictionary(const struct firn_chunk_reader *reader)
+firn_status firn_chunk_reader_dictionary(struct firn_op *op, struct firn_chunk_reader *reader,
+                                         const struct firn_dictionary **out)
 {
-    return reader->has_dictionary ? &reader->dictionary : NULL;
+    const struct firn_page *page = &reader->dictionary_head;
+    *out = reader->has_dictionary ? &reader->dictionary : NULL;
+    return in_page(op, read_dictionary(op, reader), reader, page->offset);
+}
+
+/* Unfolding. */
+
+/* Whether the page after the one ahead is of indices, too. */
+static firn_status more_indices_follow(struct firn_op *op, const struct firn_chunk_reader *reader, bool *follow)
+{
+    struct firn_cursor in = reader->pages;
+    struct firn_page next;
+    *follow = false;
+    if (reader->slots_seen + reader->ahead.header.value_count >= reader->chunk->value_count ||
+        firn_cursor_left(&in) == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_page_next(op, &in, false, &next));
+    *follow = firn_encoding_is_dictionary(next.header.encoding);
+    return FIRN_OK;
+}
+
+/* How many slots of the opened page ahead have values; false when its levels are broken. */
+static bool count_values_ahead(const struct firn_chunk_reader *reader, uint32_t *out)
+{
+    const struct content *content = &reader->content;
+    uint8_t def_max = reader->leaf->def_max;
+    uint32_t slots = (uint32_t)reader->ahead.header.value_count;
+    int64_t histogram[UINT8_MAX + 1];
+    *out = slots;
+    if (def_max == 0 || firn_levels_all_max(content->def, content->def_encoding, def_max, slots))
+        return true;
+    if (content->def_encoding != FIRN_ENCODING_RLE || !firn_levels_count(content->def, def_max, slots, histogram))
+        return false;
+    *out = (uint32_t)histogram[def_max];
+    return true;
+}
+
+/* Whether the opened page ahead names each value of the dictionary once, in order. */
+static firn_status is_in_order(struct firn_op *op, struct firn_chunk_reader *reader, bool *in_order)
+{
+    uint32_t count, wrong = 0;
+    *in_order = count_values_ahead(reader, &count) && count == (uint32_t)reader->dictionary_head.header.value_count;
+    if (!*in_order)
+        return FIRN_OK;
+    FIRN_TRY(firn_indices_decode(op, reader->content.values, count, count, &reader->indices));
+    const uint32_t *indices = (const uint32_t *)(const void *)reader->indices.data;
+    for (uint32_t i = 0; i < count; i++)
+        wrong |= indices[i] ^ i;
+    *in_order = wrong == 0;
+    return FIRN_OK;
+}
+
+/* Levels as they are, then the dictionary page's values: in version 1 compressed together, in version 2 apart. */
+static firn_status put_unfolded(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out, bool *done)
+{
+    const struct firn_page *dictionary = &reader->dictionary_head;
+    const struct firn_page_header *header = &reader->ahead.header;
+    bool is_v1 = header->type == FIRN_PAGE_DATA;
+    struct firn_bytes levels = { reader->ahead.body.data, (size_t)header->def_bytes + (size_t)header->rep_bytes };
+    if (is_v1) {
+        struct firn_bytes whole =
+            reader->chunk->codec == FIRN_CODEC_NONE ? reader->ahead.body : firn_buffer_bytes(&reader->page_ahead);
+        levels = (struct firn_bytes){ whole.data, whole.len - reader->content.values.len };
+    }
+    int64_t bytes = (int64_t)levels.len + dictionary->header.uncompressed_bytes;
+    firn_buffer_clear(&reader->unfolded);
+    *done = bytes <= FIRN_PAGE_BYTES_MAX;
+    if (*done)
+        FIRN_TRY(firn_codec_prepend(op, is_v1 ? reader->chunk->codec : FIRN_CODEC_NONE, levels, dictionary->body,
+                                    (size_t)dictionary->header.uncompressed_bytes, &reader->unfolded, done));
+    if (!*done)
+        return FIRN_OK;
+    *out = reader->ahead;
+    out->body = firn_buffer_bytes(&reader->unfolded);
+    out->header.encoding = FIRN_ENCODING_PLAIN;
+    out->header.uncompressed_bytes = (int32_t)bytes;
+    out->header.compressed_bytes = (int32_t)out->body.len;
+    out->header.is_compressed = reader->chunk->codec != FIRN_CODEC_NONE;
+    out->header.has_crc = false;
+    return FIRN_OK;
+}
+
+static firn_status unfold(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out, bool *done)
+{
+    bool follow, in_order;
+    FIRN_TRY(more_indices_follow(op, reader, &follow));
+    if (follow)
+        return FIRN_OK;
+    FIRN_TRY(open_ahead(op, reader));
+    FIRN_TRY(is_in_order(op, reader, &in_order));
+    return in_order ? put_unfolded(op, reader, out, done) : FIRN_OK;
+}
+
+firn_status firn_chunk_reader_unfold(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out,
+                                     bool *done)
+{
+    const struct firn_page_header *header = &reader->ahead.header;
+    int32_t count = reader->dictionary_head.header.value_count;
+    *done = false;
+    if (!reader->has_ahead || !reader->has_dictionary || !firn_encoding_is_dictionary(header->encoding) || count == 0 ||
+        count > header->value_count)
+        return FIRN_OK;
+    return in_page(op, unfold(op, reader, out, done), reader, reader->ahead.offset);
 }

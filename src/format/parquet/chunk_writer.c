@@ -97,6 +97,11 @@ uint64_t firn_chunk_writer_dictionary_bytes(const struct firn_chunk_writer *writ
     return writer->dictionary.plain.len;
 }
 
+bool firn_chunk_writer_has_dictionary(const struct firn_chunk_writer *writer)
+{
+    return writer->dictionary_state == FIRN_DICTIONARY_KEPT;
+}
+
 uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
 {
     const struct firn_buffer *buffers[] = { &writer->page.rep,

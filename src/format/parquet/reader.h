@@ -30,8 +30,8 @@ FIRN_CHECKED firn_status firn_chunk_reader_open(struct firn_op *op, const struct
  * with rep > 0. Pages of more than FIRN_PAGE_BYTES_MAX are LIMIT. */
 FIRN_CHECKED firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 struct firn_vector *out, bool *has_page);
-/* The next data page, not decoded: header and body as in the file, its CRC compared if asked for. Reads a dictionary
- * page that lies before it. firn_chunk_reader_next then decodes that page. */
+/* The next data page, not decoded: header and body as in the file, its CRC compared if asked for. Passes a dictionary
+ * page that lies before it, to be decoded when it is needed. firn_chunk_reader_next then decodes the page. */
 FIRN_CHECKED firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 struct firn_page *out, bool *has_page);
 /* Passes over the page that was peeked at, which is not decoded. `row_count` rows begin in it, as the caller knows.
@@ -42,8 +42,15 @@ FIRN_CHECKED firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_
  * after it is looked into. A vector given before stays valid. */
 FIRN_CHECKED firn_status firn_chunk_reader_at_row_end(struct firn_op *op, struct firn_chunk_reader *reader,
                                                       bool *at_end);
-/* The dictionary, valid until close; NULL: none was read so far. */
-const struct firn_dictionary *firn_chunk_reader_dictionary(const struct firn_chunk_reader *reader);
+/* The dictionary, decoded when it is first asked for and valid until close; NULL: none was met so far. */
+FIRN_CHECKED firn_status firn_chunk_reader_dictionary(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                      const struct firn_dictionary **out);
+/* The page that was peeked at, without the dictionary: when it is the chunk's only page of indices and names each of
+ * the dictionary's values once, in order, that page's bytes are the values in PLAIN, and nothing need be compressed
+ * anew. `out` is then valid until the next page is peeked at; vectors given before are not. `*done` is false where
+ * that is not so, or the codec takes no levels before values. */
+FIRN_CHECKED firn_status firn_chunk_reader_unfold(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                  struct firn_page *out, bool *done);
 void firn_chunk_reader_close(struct firn_chunk_reader *reader);
 
 #define FIRN_PAGE_BYTES_MAX (INT64_C(1) << 30)

@@ -81,6 +81,8 @@ FIRN_CHECKED firn_status firn_chunk_writer_splice(struct firn_op *op, struct fir
  * spliced although values are appended before them. Does nothing when it is too late or not to be. */
 FIRN_CHECKED firn_status firn_chunk_writer_adopt(struct firn_op *op, struct firn_chunk_writer *writer,
                                                  const struct firn_dictionary *dictionary);
+/* Whether the pages so far are of indices, and those to come may be. */
+bool firn_chunk_writer_has_dictionary(const struct firn_chunk_writer *writer);
 /* Size of the dictionary so far in PLAIN, whether pages use it or not. */
 uint64_t firn_chunk_writer_dictionary_bytes(const struct firn_chunk_writer *writer);
 /* Bytes that finishing now would give, roughly: encoded pages plus what is buffered. */
