@@ -13,7 +13,7 @@
 
 #include <assert.h>
 
-enum { NOT_MAPPED = -1, INDEX_BYTES = sizeof(uint32_t), BOUND_BYTES_MAX = 64 };
+enum { NOT_MAPPED = -1, MAPPED_SOON = -2, INDEX_BYTES = sizeof(uint32_t), BOUND_BYTES_MAX = 64 };
 
 struct firn_chunk_options firn_chunk_options_default(void)
 {
@@ -75,8 +75,8 @@ void firn_chunk_writer_close(struct firn_chunk_writer *writer)
     firn_bounds_done(&writer->page.bounds);
     firn_bloom_builder_done(&writer->bloom);
     struct firn_buffer *buffers[] = { &writer->page.rep,   &writer->page.def,    &writer->page.indices,
-                                      &writer->page.plain, &writer->map.indices, &writer->gathered,
-                                      &writer->encoded,    &writer->bytes };
+                                      &writer->page.plain, &writer->map.indices, &writer->map.fresh,
+                                      &writer->gathered,   &writer->encoded,     &writer->bytes };
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
         firn_buffer_done(buffers[i]);
     firn_index_scratch_done(&writer->indices);
@@ -104,22 +104,13 @@ bool firn_chunk_writer_has_dictionary(const struct firn_chunk_writer *writer)
 
 uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
 {
-    const struct firn_buffer *buffers[] = { &writer->page.rep,
-                                            &writer->page.def,
-                                            &writer->page.indices,
-                                            &writer->page.plain,
-                                            &writer->map.indices,
-                                            &writer->gathered,
-                                            &writer->encoded,
-                                            &writer->indices.seen,
-                                            &writer->indices.used,
-                                            &writer->indices.gathered,
-                                            &writer->bytes,
-                                            &writer->pages.body,
-                                            &writer->pages.compressed,
-                                            &writer->dictionary.plain,
-                                            &writer->dictionary.starts,
-                                            &writer->dictionary.slots };
+    const struct firn_buffer *buffers[] = {
+        &writer->page.rep,        &writer->page.def,         &writer->page.indices,     &writer->page.plain,
+        &writer->map.indices,     &writer->map.fresh,        &writer->gathered,         &writer->encoded,
+        &writer->indices.seen,    &writer->indices.used,     &writer->indices.gathered, &writer->bytes,
+        &writer->pages.body,      &writer->pages.compressed, &writer->dictionary.plain, &writer->dictionary.starts,
+        &writer->dictionary.slots
+    };
     uint64_t bytes = firn_bloom_builder_memory(&writer->bloom);
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
         bytes += buffers[i]->capacity;
@@ -393,23 +384,38 @@ static firn_status prepare_map(struct firn_op *op, struct firn_chunk_writer *wri
     return FIRN_OK;
 }
 
-/* Maps a foreign dictionary's indices to ours; only values not met before are hashed. */
+/* Lists the indices of a piece that are not mapped yet, by first appearance, and marks them. */
+static uint32_t list_fresh(const struct firn_vector *piece, uint32_t *map, uint32_t *fresh)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < piece->value_count; i++) {
+        uint32_t index = piece->indices[i];
+        if (map[index] != (uint32_t)NOT_MAPPED)
+            continue;
+        map[index] = (uint32_t)MAPPED_SOON;
+        fresh[count++] = index;
+    }
+    return count;
+}
+
+/* Maps a foreign dictionary's indices to ours; only values not met before are hashed, all of them at once. When the
+ * dictionary becomes full, what is mapped is wrong. */
 static firn_status map_indices(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_vector *piece,
                                uint32_t *out)
 {
-    struct firn_dictionary_writer *dictionary = &writer->dictionary;
     uint32_t *map = (uint32_t *)(void *)writer->map.indices.data;
-    for (uint32_t i = 0; i < piece->value_count; i++) {
-        uint32_t index = piece->indices[i];
-        if (map[index] == (uint32_t)NOT_MAPPED) {
-            union firn_values value =
-                firn_values_from(piece->dictionary->values, piece->type, piece->type_length, index);
-            FIRN_TRY(firn_dictionary_writer_add(op, dictionary, value, 1, &map[index]));
-            if (dictionary->full)
-                return FIRN_OK;
-        }
-        out[i] = map[index];
-    }
+    size_t width = firn_value_width(piece->type, piece->type_length);
+    FIRN_TRY(firn_buffer_resize(op, &writer->map.fresh, (size_t)piece->value_count * INDEX_BYTES));
+    uint32_t *fresh = (uint32_t *)(void *)writer->map.fresh.data;
+    uint32_t count = list_fresh(piece, map, fresh);
+    FIRN_TRY(firn_values_gather(op, piece->dictionary->values.any, width, fresh, count, &writer->gathered));
+    FIRN_TRY(firn_dictionary_writer_add(op, &writer->dictionary, (union firn_values){ .any = writer->gathered.data },
+                                        count, out));
+    if (writer->dictionary.full)
+        return FIRN_OK;
+    for (uint32_t i = 0; i < count; i++)
+        map[fresh[i]] = out[i];
+    firn_gather(map, INDEX_BYTES, piece->indices, piece->value_count, out);
     return FIRN_OK;
 }
 

@@ -44,6 +44,7 @@ struct firn_dictionary_map {
     const struct firn_dictionary *of;
     uint64_t id;
     struct firn_buffer indices;
+    struct firn_buffer fresh; /* scratch: those that a piece is the first to use */
 };
 
 /* What the last foreign dictionary met is to ours. */

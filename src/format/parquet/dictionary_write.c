@@ -9,7 +9,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { SLOT_BITS_FIRST = 10 };
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum { SLOT_BITS_FIRST = 10, BLOCK_VALUES = 32 };
 
 /* One value on its way in; inlined with a constant `width` (0: BYTE_ARRAY), so each width has its own loop. */
 struct value {
@@ -17,8 +19,7 @@ struct value {
     size_t len;
 };
 
-static inline __attribute__((always_inline)) struct value value_at(union firn_values values, uint32_t width,
-                                                                   size_t index)
+ALWAYS_INLINE struct value value_at(union firn_values values, uint32_t width, size_t index)
 {
     if (width == 0)
         return (struct value){ values.slice[index].data, values.slice[index].len };
@@ -26,7 +27,7 @@ static inline __attribute__((always_inline)) struct value value_at(union firn_va
 }
 
 /* A multiplicative hash for numbers, whose high bits are the good ones; XXH3 for the rest. */
-static inline __attribute__((always_inline)) uint32_t hash_of(struct value value, uint32_t width)
+ALWAYS_INLINE uint32_t hash_of(struct value value, uint32_t width)
 {
     if (width != 4 && width != 8)
         return (uint32_t)(XXH3_64bits(value.data, value.len) >> 32);
@@ -35,12 +36,18 @@ static inline __attribute__((always_inline)) uint32_t hash_of(struct value value
     return (uint32_t)((number ^ number >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-static inline __attribute__((always_inline)) bool same(const struct firn_dictionary_writer *dictionary, uint32_t index,
-                                                       struct value value, uint32_t width)
+/* A BYTE_ARRAY that the dictionary holds, with its length in front. */
+ALWAYS_INLINE const uint8_t *own_slice(const struct firn_dictionary_writer *dictionary, uint32_t index)
+{
+    return dictionary->plain.data + ((const uint32_t *)(void *)dictionary->starts.data)[index];
+}
+
+ALWAYS_INLINE bool same(const struct firn_dictionary_writer *dictionary, uint32_t index, struct value value,
+                        uint32_t width)
 {
     if (width)
         return memcmp(dictionary->plain.data + (size_t)index * width, value.data, width) == 0;
-    const uint8_t *plain = dictionary->plain.data + ((const uint32_t *)(void *)dictionary->starts.data)[index];
+    const uint8_t *plain = own_slice(dictionary, index);
     return firn_load_le32(plain) == value.len &&
            (value.len == 0 || memcmp(plain + FIRN_PLAIN_LENGTH_BYTES, value.data, value.len) == 0);
 }
@@ -52,7 +59,7 @@ static struct value own_value(const struct firn_dictionary_writer *dictionary, u
         size_t width = firn_value_width(dictionary->type, dictionary->type_length);
         return (struct value){ dictionary->plain.data + (size_t)index * width, width };
     }
-    const uint8_t *plain = dictionary->plain.data + ((const uint32_t *)(void *)dictionary->starts.data)[index];
+    const uint8_t *plain = own_slice(dictionary, index);
     return (struct value){ plain + FIRN_PLAIN_LENGTH_BYTES, firn_load_le32(plain) };
 }
 
@@ -156,31 +163,58 @@ static __attribute__((noinline)) firn_status add_new(struct firn_op *op, struct 
     return FIRN_OK;
 }
 
-static inline __attribute__((always_inline)) firn_status add_all(struct firn_op *op,
-                                                                 struct firn_dictionary_writer *dictionary,
-                                                                 union firn_values values, uint32_t width, size_t count,
-                                                                 uint32_t *indices)
+/* Finds a value, or adds it. */
+ALWAYS_INLINE firn_status add_one(struct firn_op *op, struct firn_dictionary_writer *dictionary, struct value value,
+                                  uint32_t width, uint32_t hash, uint32_t *index)
 {
+    const uint64_t *slots = slots_of(dictionary);
+    size_t mask = ((size_t)1 << dictionary->slot_bits) - 1;
+    size_t at = hash >> (32 - dictionary->slot_bits);
+    for (uint64_t entry; (entry = slots[at]) != 0; at = (at + 1) & mask) {
+        *index = (uint32_t)entry - 1;
+        if (entry >> 32 == hash && same(dictionary, *index, value, width))
+            return FIRN_OK;
+    }
+    *index = dictionary->count;
+    return add_new(op, dictionary, value, hash, at);
+}
+
+/* Hashes a block of values. Slots, and then the values that those name, are on their way into the cache when they are
+ * needed: a dictionary is larger than that, and waiting for memory would be most of the work. */
+ALWAYS_INLINE void prepare_block(const struct firn_dictionary_writer *dictionary, union firn_values values,
+                                 uint32_t width, size_t count, uint32_t hashes[BLOCK_VALUES])
+{
+    const uint64_t *slots = slots_of(dictionary);
+    uint32_t shift = 32 - dictionary->slot_bits;
     for (size_t i = 0; i < count; i++) {
-        struct value value = value_at(values, width, i);
-        uint32_t hash = hash_of(value, width);
-        const uint64_t *slots = slots_of(dictionary);
-        size_t mask = ((size_t)1 << dictionary->slot_bits) - 1;
-        size_t at = hash >> (32 - dictionary->slot_bits);
-        uint64_t entry;
-        while ((entry = slots[at]) != 0) {
-            if (entry >> 32 == hash && same(dictionary, (uint32_t)entry - 1, value, width))
-                break;
-            at = (at + 1) & mask;
-        }
-        if (entry == 0) {
-            indices[i] = dictionary->count;
-            FIRN_TRY(add_new(op, dictionary, value, hash, at));
-            if (dictionary->full)
-                return FIRN_OK;
-        } else {
-            indices[i] = (uint32_t)entry - 1;
-        }
+        hashes[i] = hash_of(value_at(values, width, i), width);
+        __builtin_prefetch(&slots[hashes[i] >> shift]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t index = (uint32_t)slots[hashes[i] >> shift] - 1; /* of a free slot: none */
+        if (index < dictionary->count)
+            __builtin_prefetch(width ? dictionary->plain.data + (size_t)index * width
+                                     : dictionary->starts.data + (size_t)index * sizeof(uint32_t));
+    }
+    for (size_t i = 0; width == 0 && i < count; i++) {
+        uint32_t index = (uint32_t)slots[hashes[i] >> shift] - 1;
+        if (index < dictionary->count)
+            __builtin_prefetch(own_slice(dictionary, index));
+    }
+}
+
+ALWAYS_INLINE firn_status add_all(struct firn_op *op, struct firn_dictionary_writer *dictionary,
+                                  union firn_values values, uint32_t width, size_t count, uint32_t *indices)
+{
+    uint32_t hashes[BLOCK_VALUES];
+    for (size_t done = 0; done < count; done += BLOCK_VALUES) {
+        union firn_values block = firn_values_from(values, dictionary->type, dictionary->type_length, done);
+        size_t block_count = FIRN_MIN(count - done, BLOCK_VALUES);
+        prepare_block(dictionary, block, width, block_count, hashes);
+        for (size_t i = 0; i < block_count && !dictionary->full; i++)
+            FIRN_TRY(add_one(op, dictionary, value_at(block, width, i), width, hashes[i], &indices[done + i]));
+        if (dictionary->full)
+            break;
     }
     return FIRN_OK;
 }
