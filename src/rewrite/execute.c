@@ -5,12 +5,15 @@
 #include "rewrite/bin.h"
 #include "rewrite/deletion.h"
 #include "rewrite/splice.h"
+#include "table/parquet_footer.h"
 
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
 #define WINDOW_BYTES_MAX (UINT64_C(64) << 20)
 #define MEMORY_UNLIMITED (UINT64_C(4) << 30)
 #define BIN_MEMORY_BYTES (UINT64_C(384) << 20) /* a bin needs this much for row groups of the default size */
 #define LEAF_BYTES       (UINT64_C(2) << 20)   /* page, dictionary and scratch of a column being encoded */
+
+enum { FORM_INPUTS_MAX = 3 }; /* whose forms the output may adopt */
 
 firn_status firn_rewrite_schema_check(struct firn_op *op, const struct firn_schema *schema)
 {
@@ -80,6 +83,38 @@ static void order_leaves(struct firn_op *op, struct firn_group_run *run)
                 run->leaf_order[at++] = i;
 }
 
+/* A file that cannot be read says so when its turn comes. */
+static bool read_footer(struct firn_op *op, const struct firn_group_run *run, const struct firn_data_file *file,
+                        struct firn_footer **out)
+{
+    struct firn_buffer scratch = { 0 };
+    struct firn_object *object;
+    if (file->format != FIRN_FILE_PARQUET || firn_object_open(op, run->context->store, file->path, &object) != FIRN_OK)
+        return false;
+    firn_status status = firn_parquet_footer_read(op, object, &scratch, out);
+    firn_object_close(object);
+    firn_buffer_done(&scratch);
+    return status == FIRN_OK;
+}
+
+/* Lets the output have the forms of the first inputs, where it has a choice and may copy. */
+static void adopt_forms(struct firn_op *op, struct firn_group_run *run)
+{
+    struct firn_arena arena, *outer = op->arena;
+    struct firn_footer *footers[FORM_INPUTS_MAX];
+    uint32_t count = FIRN_MIN(run->group->input_count, FORM_INPUTS_MAX), read = 0;
+    if (run->context->layout.layout == FIRN_LAYOUT_SMALLEST || !firn_output_schema_has_short_decimals(&run->schema))
+        return;
+    firn_arena_init(&arena);
+    op->arena = &arena;
+    while (read < count && read_footer(op, run, &run->group->inputs[read], &footers[read]))
+        read++;
+    op->arena = outer;
+    if (read == count)
+        firn_output_schema_adopt(&run->schema, (const struct firn_footer *const *)footers, read);
+    firn_arena_done(&arena);
+}
+
 firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_metadata *metadata = run->context->metadata;
@@ -89,6 +124,7 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
     if (lineage && !run->group->input_sequence_numbers)
         return firn_fail(op, FIRN_USAGE, "a group of a format version 3 table needs its inputs' sequence numbers");
     FIRN_TRY(firn_output_schema_new(op, schema, lineage, &run->schema));
+    adopt_forms(op, run);
     order_leaves(op, run);
     FIRN_TRY(firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &run->schema, &run->options));
     for (uint32_t i = 0; i < run->schema.leaf_count; i++)

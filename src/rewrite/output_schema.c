@@ -260,6 +260,56 @@ firn_status firn_output_schema_new(struct firn_op *op, const struct firn_schema 
     return FIRN_OK;
 }
 
+static bool is_short_decimal(const struct firn_output_leaf *leaf)
+{
+    return leaf->field && leaf->field->type.id == FIRN_TYPE_DECIMAL && leaf->node->type != FIRN_PARQUET_FIXED;
+}
+
+bool firn_output_schema_has_short_decimals(const struct firn_output_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->leaf_count; i++)
+        if (is_short_decimal(&schema->leaves[i]))
+            return true;
+    return false;
+}
+
+static const struct firn_parquet_node *find_leaf(const struct firn_footer *footer, int32_t field_id)
+{
+    for (uint32_t i = 0; i < footer->leaf_count; i++)
+        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == field_id)
+            return footer->leaves[i];
+    return NULL;
+}
+
+/* Whether all files that have the decimal store it as the fewest bytes, and one of them does. */
+static bool is_fixed_in(const struct firn_field *field, const struct firn_footer *const *footers, uint32_t footer_count)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < footer_count; i++) {
+        const struct firn_parquet_node *stored = find_leaf(footers[i], field->id);
+        if (!stored)
+            continue;
+        if (stored->type != FIRN_PARQUET_FIXED || stored->type_length != decimal_bytes(field->type.precision) ||
+            stored->logical.kind != FIRN_LOGICAL_DECIMAL || stored->logical.scale != field->type.scale)
+            return false;
+        found = true;
+    }
+    return found;
+}
+
+void firn_output_schema_adopt(struct firn_output_schema *schema, const struct firn_footer *const *footers,
+                              uint32_t footer_count)
+{
+    for (uint32_t i = 0; i < schema->leaf_count; i++) {
+        const struct firn_output_leaf *leaf = &schema->leaves[i];
+        if (!is_short_decimal(leaf) || !is_fixed_in(leaf->field, footers, footer_count))
+            continue;
+        struct firn_parquet_node *node = (struct firn_parquet_node *)(uintptr_t)leaf->node; /* of the schema's own */
+        node->type = FIRN_PARQUET_FIXED;
+        node->type_length = decimal_bytes(leaf->field->type.precision);
+    }
+}
+
 const struct firn_output_leaf *firn_output_schema_find(const struct firn_output_schema *schema, int32_t field_id)
 {
     for (uint32_t i = 0; i < schema->leaf_count; i++) {

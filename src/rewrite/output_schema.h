@@ -36,6 +36,13 @@ struct firn_output_schema {
  * or maps. */
 FIRN_CHECKED firn_status firn_output_schema_new(struct firn_op *op, const struct firn_schema *schema, bool lineage,
                                                 struct firn_output_schema *out);
+/* Stores short decimals, which are integers otherwise, as the fewest bytes that take them, where all of `footers` that
+ * have the column do so: Arrow writes them in this form, which every reader knows, and their pages can then be copied.
+ * To be called before anything is made of the schema. */
+void firn_output_schema_adopt(struct firn_output_schema *schema, const struct firn_footer *const *footers,
+                              uint32_t footer_count);
+/* Whether there is anything to adopt. */
+bool firn_output_schema_has_short_decimals(const struct firn_output_schema *schema);
 /* The leaf that stores a primitive field, or NULL. */
 const struct firn_output_leaf *firn_output_schema_find(const struct firn_output_schema *schema, int32_t field_id);
 

@@ -127,11 +127,19 @@ static const struct foreign foreigns[] = {
     },
     {
         .name = "decimal of few bytes to a long",
-        .nodes = { LEAF_OF(FIXED, 6, .kind = FIRN_LOGICAL_DECIMAL, .precision = 12, .scale = 2) },
-        .columns = { "0x000000000101 0xffffffffffff 0x7fffffffffff 0x800000000000 0x000000000000" },
+        .nodes = { LEAF_OF(FIXED, 7, .kind = FIRN_LOGICAL_DECIMAL, .precision = 12, .scale = 2) },
+        .columns = { "0x00000000000101 0xffffffffffffff 0x007fffffffffff 0xff800000000000 0x00000000000000" },
         .schema = TABLE_OF("decimal(12,2)"),
         .rows = 5,
         .expected = { { "a", "257 -1 140737488355327 -140737488355328 0" } },
+    },
+    {
+        .name = "decimal of the fewest bytes stays as it is",
+        .nodes = { LEAF_OF(FIXED, 6, .kind = FIRN_LOGICAL_DECIMAL, .precision = 12, .scale = 2) },
+        .columns = { "0x000000000101 0xffffffffffff ~" },
+        .schema = TABLE_OF("decimal(12,2)"),
+        .rows = 3,
+        .expected = { { "a", "0x000000000101 0xffffffffffff ~" } },
     },
     {
         .name = "decimal of another width",

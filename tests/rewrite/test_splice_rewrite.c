@@ -268,6 +268,66 @@ static void promoted_and_added_columns_touch_only_themselves(void **state)
     firn_store_close(store);
 }
 
+/* A table of decimals in some files; the last one may have them in another form. Three are asked. */
+struct decimals {
+    int file_count;
+    const char *last;
+    uint32_t last_bytes; /* 0: an integer */
+    enum firn_layout layout;
+    const char *expected;
+    int64_t promoted;
+};
+
+static void check_decimals(struct firn_op *op, const struct decimals *decimals)
+{
+    static const char schema[] = TABLE(ID "," FIELD(2, "d", "\"decimal(12,2)\""));
+    const char *columns[] = { "1 2", "0x000000000101 0xfffffffffffe" };
+    const char *locations[] = { "mem:/t/data/a.parquet", "mem:/t/data/b.parquet", "mem:/t/data/c.parquet",
+                                "mem:/t/data/d.parquet" };
+    struct firn_data_file files[4];
+    struct firn_store *store;
+    struct firn_rewrite_result result;
+    CHECK_OK(op, firn_store_open_memory(op, &store));
+    struct firn_output_schema of_files = fixture_schema(op, schema);
+    struct firn_parquet_node *stored = &of_files.footer->root.children[1];
+    for (int i = 0; i < decimals->file_count; i++) {
+        bool is_last = i + 1 == decimals->file_count;
+        stored->type = is_last && decimals->last_bytes == 0 ? FIRN_PARQUET_INT64 : FIRN_PARQUET_FIXED;
+        stored->type_length = is_last ? decimals->last_bytes : 6;
+        columns[1] = is_last ? decimals->last : columns[1];
+        int64_t bytes = fixture_write(op, store, locations[i], of_files.footer, columns, 1, page_options(false));
+        files[i] = fixture_file(locations[i], bytes, 2);
+    }
+    struct fixture_run run = {
+        .metadata = fixture_metadata(op, &(struct fixture_table){ .version = 2, .schemas = schema }),
+        .store = store,
+        .files = files,
+        .file_count = (uint32_t)decimals->file_count,
+        .layout = { .layout = decimals->layout },
+    };
+    CHECK_OK(op, fixture_execute(op, &run, &result));
+    assert_string_equal(fixture_dump(op, store, &result, "d"), decimals->expected);
+    check_pages("promoted", &result.rungs.reasons[FIRN_REASON_PROMOTED], decimals->promoted);
+    firn_store_close(store);
+}
+
+/* Files of Arrow have decimals as the fewest bytes, and pages of theirs can be copied then. */
+static void decimals_keep_the_form_that_all_files_have(void **state)
+{
+    static const struct decimals cases[] = {
+        { 2, "0x000000000001 ~", 6, FIRN_LAYOUT_FASTEST, "0x000000000101 0xfffffffffffe 0x000000000001 ~", 0 },
+        { 2, "1 ~", 0, FIRN_LAYOUT_FASTEST, "257 -2 1 ~", 1 },
+        { 2, "0x0000000000000001 ~", 8, FIRN_LAYOUT_FASTEST, "257 -2 1 ~", 2 },
+        { 2, "0x000000000001 ~", 6, FIRN_LAYOUT_SMALLEST, "257 -2 1 ~", 2 },
+        { 4, "1 ~", 0, FIRN_LAYOUT_FASTEST,
+          "0x000000000101 0xfffffffffffe 0x000000000101 0xfffffffffffe 0x000000000101 0xfffffffffffe "
+          "0x000000000001 ~",
+          1 },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++)
+        check_decimals(test_op(state), &cases[i]);
+}
+
 /* A look into the files tells beforehand what is done then. */
 static void what_is_done_was_expected(void **state)
 {
@@ -374,6 +434,7 @@ int main(void)
         TEST(every_refusal_has_its_reason),
         TEST(lineage_is_copied_with_the_pages),
         TEST(promoted_and_added_columns_touch_only_themselves),
+        TEST(decimals_keep_the_form_that_all_files_have),
         TEST(what_is_done_was_expected),
         TEST(a_column_that_shrinks_is_encoded_anew),
     };
