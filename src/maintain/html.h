@@ -18,7 +18,7 @@ void firn_html_put(struct firn_html *html, const char *markup);
 void firn_html_putf(struct firn_html *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Text from anywhere, for content and for attributes in double quotes: what is markup in it is escaped, what cannot be
- * shown is "\xNN". The second escapes what the format gives, too. */
+ * shown, or makes other text look as it is not, is "\xNN". The second escapes what the format gives, too. */
 void firn_html_text(struct firn_html *html, struct firn_text text);
 void firn_html_textf(struct firn_html *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

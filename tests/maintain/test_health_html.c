@@ -18,6 +18,7 @@ static void foreign_text_is_escaped(void **state)
         { "\"'", "&quot;&#39;" },
         { "a\x1b[0m\x01", "a\\x1b[0m\\x01" },
         { "\xff\xc3\xa9", "\\xff\xc3\xa9" },
+        { "\u202egpj.exe\u2069", "\\xe2\\x80\\xaegpj.exe\\xe2\\x81\\xa9" },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         struct firn_buffer buffer = { 0 };
