@@ -141,8 +141,9 @@ struct firn_planned_group {
     const struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
     const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
-    int64_t output_count;   /* files to expect: one a bin, more where a bin outgrows the writer's limit */
-    int64_t file_bytes_max; /* that limit */
+    int64_t output_count;                 /* files to expect: one a bin, more where a bin outgrows the writer's limit */
+    int64_t file_bytes_max;               /* that limit */
+    const struct firn_ordering *ordering; /* of its rows; NULL: they stay in reading order */
     const struct firn_finished_group *finished; /* its result is there already; NULL: it is not */
 };
 
@@ -201,8 +202,12 @@ struct firn_rewrite_plan {
 /* Binds the plan's order to its table, whose schema problem, if any, is known; sets what depends on it. USAGE,
  * NOT_FOUND for unknown columns, UNSUPPORTED for what has no order. */
 FIRN_CHECKED firn_status firn_rewrite_order_new(struct firn_op *op, struct firn_rewrite_plan *plan);
-/* Hilbert curves are laid through what the files say of their columns; plan->files is set. */
-void firn_rewrite_order_set_ranges(struct firn_op *op, struct firn_rewrite_plan *plan);
+/* Whether counts and bounds of the data files decide something. */
+bool firn_rewrite_order_needs_metrics(const struct firn_rewrite_plan *plan);
+/* The order of a group's rows, or NULL: the plan's, where a Hilbert curve is laid through what the group's files say of
+ * their columns. */
+const struct firn_ordering *firn_rewrite_order_of_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                                        const struct firn_planned_group *group);
 /* Sets the order of the plan's files, when rewrite-unsorted-only asks for it. */
 FIRN_CHECKED firn_status firn_rewrite_find_sorted(struct firn_op *op, struct firn_rewrite_plan *plan);
 /* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and

@@ -222,6 +222,7 @@ firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite
                                    struct firn_planned_group *group)
 {
     int64_t bytes = group->bytes;
+    group->ordering = firn_rewrite_order_of_group(op, plan, group);
     for (uint32_t i = 0; i < group->file_count; i++) {
         const struct firn_planned_file *file = &plan->files[group->files[i]];
         int64_t size = file_size(&file->scan->entry->file);

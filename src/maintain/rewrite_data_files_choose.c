@@ -282,6 +282,21 @@ static bool is_settled(const struct firn_rewrite_plan *plan, const struct firn_r
     return !has_news(plan, age == FIRN_GROUP_COOLED ? &outputs_only : history, group);
 }
 
+/* Sorted files of several runs whose ranges overlap. Of one run they would come out as they are. */
+static bool joins_runs(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+{
+    const struct firn_manifest_entry *first = NULL;
+    for (uint32_t i = 0; i < group->file_count; i++) {
+        const struct firn_planned_file *file = &plan->files[group->files[i]];
+        if (file->verdict != FIRN_VERDICT_OVERLAPS)
+            continue;
+        if (first && first->snapshot_id != file->scan->entry->snapshot_id)
+            return true;
+        first = file->scan->entry;
+    }
+    return false;
+}
+
 static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                const struct firn_rewrite_history *history, struct firn_planned_group *group)
 {
@@ -294,7 +309,7 @@ static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_pla
     if (!rewrite_all && !has_enough(plan, group))
         return FIRN_OK;
     group->verdict = FIRN_GROUP_SETTLED;
-    if (!rewrite_all && is_settled(plan, history, group, age))
+    if (!rewrite_all && is_settled(plan, history, group, age) && !joins_runs(plan, group))
         return FIRN_OK;
     FIRN_TRY(firn_rewrite_plan_bins(op, plan, group));
     group->verdict = gains(plan, group) ? FIRN_GROUP_CHOSEN : FIRN_GROUP_NO_GAIN;

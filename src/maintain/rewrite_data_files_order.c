@@ -241,12 +241,12 @@ static bool find_bound(const struct firn_bound_map *map, const struct firn_field
     return field->type.id != FIRN_TYPE_FIXED || out->bytes.len == (size_t)field->type.length;
 }
 
-/* What the files say of a column: its least and greatest value, if each of them knows. */
-static void set_range(const struct firn_rewrite_plan *plan, const struct firn_field *field,
-                      struct firn_ordering_field *out)
+/* What a group's files say of a column: its least and greatest value, if each of them knows. */
+static void set_range(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group,
+                      const struct firn_field *field, struct firn_ordering_field *out)
 {
-    for (uint32_t i = 0; i < plan->file_count; i++) {
-        const struct firn_data_file *file = &plan->files[i].scan->entry->file;
+    for (uint32_t i = 0; i < group->file_count; i++) {
+        const struct firn_data_file *file = &plan->files[group->files[i]].scan->entry->file;
         struct firn_value least, greatest;
         if (!find_bound(&file->lower_bounds, field, &least) || !find_bound(&file->upper_bounds, field, &greatest))
             return;
@@ -255,22 +255,28 @@ static void set_range(const struct firn_rewrite_plan *plan, const struct firn_fi
         if (i == 0 || firn_value_compare(&greatest, &out->greatest) > 0)
             out->greatest = greatest;
     }
-    out->has_range = plan->file_count > 0;
+    out->has_range = group->file_count > 0;
 }
 
-void firn_rewrite_order_set_ranges(struct firn_op *op, struct firn_rewrite_plan *plan)
+bool firn_rewrite_order_needs_metrics(const struct firn_rewrite_plan *plan)
+{
+    return plan->options.strategy == FIRN_STRATEGY_HILBERT || plan->options.rewrite_unsorted_only;
+}
+
+const struct firn_ordering *firn_rewrite_order_of_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                                        const struct firn_planned_group *group)
 {
     const struct firn_ordering *bound = plan->ordering;
     if (!bound || bound->kind != FIRN_ORDERING_HILBERT)
-        return;
+        return bound;
+    const struct firn_schema *schema = firn_metadata_current_schema(plan->metadata);
     struct firn_ordering *ordering = FIRN_NEW(op->arena, struct firn_ordering);
     struct firn_ordering_field *fields = FIRN_NEW_ARRAY(op->arena, struct firn_ordering_field, bound->field_count);
     for (uint32_t i = 0; i < bound->field_count; i++) {
         fields[i] = bound->fields[i];
-        set_range(plan, firn_schema_field(firn_metadata_current_schema(plan->metadata), fields[i].source_id),
-                  &fields[i]);
+        set_range(plan, group, firn_schema_field(schema, fields[i].source_id), &fields[i]);
     }
     *ordering = *bound;
     ordering->fields = fields;
-    plan->ordering = ordering;
+    return ordering;
 }

@@ -65,7 +65,7 @@ static firn_status scan_files(struct firn_op *op, struct firn_pool *pool, struct
                               const struct firn_predicate *where, struct firn_rewrite_plan *plan)
 {
     struct firn_scan selected;
-    struct firn_scan_options options = { .where = where };
+    struct firn_scan_options options = { .where = where, .with_metrics = firn_rewrite_order_needs_metrics(plan) };
     FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &selected));
     bool needs_all = where && selected.delete_count > 0;
     plan->whole = selected;
@@ -135,7 +135,6 @@ static firn_status make_plan(struct firn_op *op, struct firn_pool *pool, const s
     FIRN_TRY(scan_files(op, pool, table->store, where, plan));
     if (done)
         FIRN_TRY(drop_done(op, done, plan));
-    firn_rewrite_order_set_ranges(op, plan);
     FIRN_TRY(firn_rewrite_finished_read(op, table, plan));
     firn_rewrite_history_read(op, plan->metadata, plan->snapshot, plan->settings, plan->shape, &history);
     return firn_rewrite_plan_choose(op, &history, plan);

@@ -1,6 +1,5 @@
 /* rewrite-unsorted-only: which files are in order already, and alone in their range of keys. By manifests: files that
- * say they have the order, and what they say of its first field. Ranges that touch, and those that cannot be told,
- * count as apart when one commit wrote both files, since a sort ends files where keys change.
+ * say they have the order, and what they say of its first field.
  *
  * Left as they are, files in order keep their place; what is not in order is sorted by itself, and becomes part of the
  * whole when ranges that overlap are rewritten. */
@@ -91,6 +90,41 @@ static bool is_of_one_commit(const struct firn_rewrite_plan *plan, uint32_t a, u
     return plan->files[a].scan->entry->snapshot_id == plan->files[b].scan->entry->snapshot_id;
 }
 
+/* Upper bounds of long texts are cut, and then raised in their last byte: what lies between is as likely to be where
+ * both ranges meet. */
+static bool meets_cut_bound(const struct firn_value *low, const struct firn_value *high)
+{
+    enum { CUT_BYTES_MIN = 16 };
+    if ((high->type != FIRN_TYPE_STRING && high->type != FIRN_TYPE_BINARY) || high->bytes.len < CUT_BYTES_MIN)
+        return false;
+    size_t kept = high->bytes.len - 1;
+    struct firn_bytes begin = { low->bytes.data, low->bytes.len < kept ? low->bytes.len : kept };
+    int order = firn_bytes_compare(begin, (struct firn_bytes){ high->bytes.data, kept });
+    return order == 0 && low->bytes.len > kept && low->bytes.data[kept] + 1 >= high->bytes.data[kept];
+}
+
+static bool is_one_key(const struct key_range *range)
+{
+    return compare_ends(&range->low, &range->high) == 0;
+}
+
+/* Whether `next`, which begins no lower, overlaps `range`. Ends that meet are apart, unless a file has no other key:
+ * then the fields after the first decide, as they do where ends are not known, and these are in order within one
+ * commit. */
+static bool overlaps(const struct firn_rewrite_plan *plan, const struct key_range *range, const struct key_range *next)
+{
+    int order = compare_ends(&next->low, &range->high);
+    bool is_known = next->low.kind != END_LEAST && range->high.kind != END_GREATEST;
+    if (order > 0)
+        return false;
+    if (order == 0 && is_known && !is_one_key(range) && !is_one_key(next))
+        return false;
+    if (order == 0 || !is_known)
+        return !is_of_one_commit(plan, range->file, next->file);
+    return next->low.kind != END_VALUE || range->high.kind != END_VALUE ||
+           !meets_cut_bound(&next->low.value, &range->high.value);
+}
+
 /* Ranges by their lower ends: each is held against the one that reaches highest of those before. Whatever overlaps a
  * range overlaps that one, too. */
 static void mark_overlaps(struct firn_rewrite_plan *plan, struct range_list *list)
@@ -99,12 +133,7 @@ static void mark_overlaps(struct firn_rewrite_plan *plan, struct range_list *lis
     const struct key_range *highest = &list->items[0];
     for (size_t i = 1; i < list->count; i++) {
         const struct key_range *range = &list->items[i];
-        int order = compare_ends(&range->low, &highest->high);
-        bool is_unknown = range->low.kind == END_LEAST || highest->high.kind == END_GREATEST;
-        bool overlaps = order < 0 && !is_unknown;
-        if (order <= 0 && !is_of_one_commit(plan, range->file, highest->file))
-            overlaps = true;
-        if (overlaps)
+        if (overlaps(plan, highest, range))
             plan->files[range->file].order = plan->files[highest->file].order = FIRN_FILE_OVERLAPS;
         if (compare_ends(&range->high, &highest->high) > 0)
             highest = range;

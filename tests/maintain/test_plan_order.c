@@ -251,12 +251,16 @@ static void sorted_files_are_found(void **state)
           3 },
         { "touching, of one commit", { { 1, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .order = FIRN_FILE_SORTED } }, 2 },
         { "touching, of two commits",
-          { { 1, 5, .order = FIRN_FILE_OVERLAPS }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          { { 1, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_SORTED } },
           2 },
+        { "one key, of two commits",
+          { { 5, 5, .order = FIRN_FILE_OVERLAPS }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          2 },
+        { "one key, of one commit", { { 5, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .order = FIRN_FILE_SORTED } }, 2 },
         { "unsorted ones do not count",
           { { 1, 5, .order = FIRN_FILE_SORTED }, { 2, 3, .is_unsorted = true, .order = FIRN_FILE_UNSORTED } },
           2 },
-        { "nulls come first: of two commits they touch",
+        { "nulls come first",
           { { 1, 5, .nulls = 1, .order = FIRN_FILE_OVERLAPS },
             { 8, 9, .nulls = 1, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
           2 },
@@ -311,12 +315,32 @@ static void outputs_are_those_of_the_reference(void **state)
     }
 }
 
+/* The curve goes through what the group's files say; a column that one of them does not know is left as it is. */
+static void curves_span_the_group(void **state)
+{
+    static const struct sim_file files[] = { { 5, 9 }, { -3, 7 }, { 100, 200 } };
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_plan plan;
+    uint32_t places[] = { 0, 1 };
+    struct firn_planned_group group = { .files = places, .file_count = 2 };
+    CHECK_OK(op, bind(op, 0, NULL, "hilbert(id, ts)", NULL, &plan));
+    assert_true(firn_rewrite_order_needs_metrics(&plan));
+    plan.files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, FIRN_COUNT_OF(files));
+    for (size_t i = 0; i < FIRN_COUNT_OF(files); i++)
+        add_file(op, &files[i], &plan);
+    CHECK_OK(op, firn_rewrite_plan_bins(op, &plan, &group));
+    const struct firn_ordering_field *id = &group.ordering->fields[0], *ts = &group.ordering->fields[1];
+    CHECK(id->has_range && id->least.integer == -3 && id->greatest.integer == 9, "%d", (int)id->greatest.integer);
+    CHECK(!ts->has_range, "a column that files do not know");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(orders_are_bound),
         TEST(sorted_files_are_found),
         TEST(outputs_are_those_of_the_reference),
+        TEST(curves_span_the_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
