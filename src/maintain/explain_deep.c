@@ -1,617 +1,258 @@
-/* What the footers, page indexes and bloom filters of the files that stay would rule out besides. parquet-format,
- * "Statistics", "Page Index", "Bloom Filter".
+/* What the footers, page indexes and bloom filters of the files that stay would
+ * rule out besides: the files and their columns. parquet-format, "Statistics",
+ * "Bloom Filter"; row groups and pages: explain_pages.c.
  *
- * (1) A row group, or a stretch of rows between two page ends, is put to the same test as a file, as if its statistics
- *     were a file's metrics. What is not recorded, or cannot be read as the column's type, may be anything.
- *     Bloom filters are asked last, of files that are left, for conditions that every row must meet.
- * (2) Columns that readers take from the partition are left out: what the file stores of them does not count. */
+ * Columns that readers take from the partition are left out: what the file
+ * stores of them does not count. Bloom filters are asked last, of files that
+ * are left, for conditions that every row must meet. */
+#include "maintain/explain_deep.h"
 #include "base/math.h"
-#include "maintain/explain.h"
-#include "maintain/file_check_parts.h"
 #include "rewrite/bloom_probe.h"
-#include "rewrite/output_schema.h"
-#include "rewrite/page_index.h"
 #include "table/parquet_footer.h"
 
-#include <stdlib.h>
-
-/* A column of the predicate, as a file stores it. */
-struct look_column {
-    const struct firn_field *field;
-    const struct firn_parquet_node *node; /* NULL: not stored, or not to be trusted */
-    struct firn_conversion conversion;
-};
-
-/* The columns that the predicate can judge, with the forms that firn would store them in. */
-struct look_fields {
-    const struct firn_field **items;
-    size_t count;
-    struct firn_output_schema forms;
-};
-
-struct looking {
-    struct firn_explaining *run;
-    struct look_fields fields;
-    struct firn_id_sources ids;
-    struct firn_explain_deep *results; /* one a file */
-};
-
-/* One file being looked at. */
-struct look {
-    const struct looking *all;
-    const struct firn_explain_file *file;
-    struct firn_object *object;
-    struct firn_footer *footer;
-    struct look_column *columns; /* one a field */
-    struct firn_explain_deep *out;
-};
-
-/* Statistics as metrics ---------------------------------------------------------------------------------------------
+/* Files
+ * -------------------------------------------------------------------------------------------------------------
  */
 
-/* Metrics being filled, with room for one entry a column. */
-struct metrics {
-    struct firn_data_file file;
-};
-
-static struct metrics *new_metrics(struct firn_arena *arena, size_t columns)
-{
-    struct metrics *metrics = FIRN_NEW(arena, struct metrics);
-    struct firn_count_map *counts[] = { &metrics->file.value_counts, &metrics->file.null_value_counts };
-    struct firn_bound_map *bounds[] = { &metrics->file.lower_bounds, &metrics->file.upper_bounds };
-    for (size_t i = 0; i < FIRN_COUNT_OF(counts); i++)
-        *counts[i] = (struct firn_count_map){ FIRN_NEW_ARRAY(arena, int32_t, columns),
-                                              FIRN_NEW_ARRAY(arena, int64_t, columns), 0, true };
-    for (size_t i = 0; i < FIRN_COUNT_OF(bounds); i++)
-        *bounds[i] = (struct firn_bound_map){ FIRN_NEW_ARRAY(arena, int32_t, columns),
-                                              FIRN_NEW_ARRAY(arena, struct firn_bytes, columns), 0, true };
-    return metrics;
+static const struct firn_parquet_node *
+find_leaf(const struct firn_footer *footer, int32_t id) {
+  for (uint32_t i = 0; i < footer->leaf_count; i++) {
+    const struct firn_parquet_node *leaf = footer->leaves[i];
+    if (leaf->has_field_id && leaf->field_id == id && leaf->rep_max == 0)
+      return leaf;
+  }
+  return NULL;
 }
 
-static void clear_metrics(struct metrics *metrics, int64_t rows)
-{
-    metrics->file.record_count = rows;
-    metrics->file.value_counts.count = metrics->file.null_value_counts.count = 0;
-    metrics->file.lower_bounds.count = metrics->file.upper_bounds.count = 0;
+static bool is_constant(const struct firn_explaining *run,
+                        const struct firn_explain_file *file, int32_t id) {
+  const struct firn_partition_spec *spec =
+      firn_metadata_spec(run->metadata, file->spec_id);
+  for (uint32_t i = 0; spec && i < spec->field_count; i++)
+    if (spec->fields[i].source_count == 1 &&
+        spec->fields[i].source_ids[0] == id &&
+        spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY)
+      return true;
+  return false;
 }
 
-static void add_count(struct firn_count_map *map, int32_t id, int64_t count)
-{
-    map->ids[map->count] = id;
-    map->counts[map->count++] = count;
+static void find_columns(struct firn_op *op, struct firn_look *look) {
+  const struct firn_look_fields *fields = &look->all->fields;
+  look->columns =
+      FIRN_NEW_ARRAY(op->arena, struct firn_look_column, fields->count);
+  for (size_t i = 0; i < fields->count; i++) {
+    struct firn_look_column *column = &look->columns[i];
+    const struct firn_output_leaf *form =
+        firn_output_schema_find(&fields->forms, fields->items[i]->id);
+    const struct firn_parquet_node *node =
+        find_leaf(look->footer, fields->items[i]->id);
+    column->field = fields->items[i];
+    if (node && form &&
+        !is_constant(look->all->run, look->file, column->field->id) &&
+        firn_conversion_find(op, node, form->node, &column->field->type,
+                             &column->conversion) == FIRN_OK)
+      column->node = node;
+  }
 }
 
-static void add_bound(struct firn_bound_map *map, int32_t id, struct firn_bytes bytes)
-{
-    map->ids[map->count] = id;
-    map->values[map->count++] = bytes;
+static firn_status look_at_object(struct firn_op *op, struct firn_look *look) {
+  struct firn_buffer scratch = {0};
+  firn_status status =
+      firn_parquet_footer_read(op, look->object, &scratch, &look->footer);
+  firn_buffer_done(&scratch);
+  FIRN_TRY(status);
+  FIRN_TRY(firn_input_ids_assign(op, look->footer, &look->all->ids));
+  find_columns(op, look);
+  struct firn_look_metrics *metrics =
+      firn_look_metrics_new(op->arena, look->all->fields.count);
+  for (uint32_t i = 0; i < look->footer->row_group_count; i++) {
+    FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(firn_explain_look_at_group(op, look, &look->footer->row_groups[i],
+                                        metrics));
+  }
+  return FIRN_OK;
 }
 
-/* What a chunk or a page says of a column's values. */
-struct column_facts {
-    int64_t value_count, null_count; /* below 0: not known */
-    struct firn_bytes min, max;      /* data NULL: not known */
-};
-
-static bool has_order(const struct look_column *column)
-{
-    bool is_uuid_text = column->field->type.id == FIRN_TYPE_UUID && column->node->type == FIRN_PARQUET_BYTE_ARRAY;
-    return !is_uuid_text && firn_order_of(column->node) != FIRN_ORDER_NONE;
-}
-
-/* Bounds that are no values of the column's type are none. */
-static void add_facts(struct firn_op *op, const struct look_column *column, const struct column_facts *facts,
-                      struct metrics *out)
-{
-    const struct firn_field *field = column->field;
-    struct firn_value lower, upper;
-    if (facts->value_count >= 0 && facts->null_count >= 0 && facts->null_count <= facts->value_count) {
-        add_count(&out->file.value_counts, field->id, facts->value_count);
-        add_count(&out->file.null_value_counts, field->id, facts->null_count);
-    }
-    if (!facts->min.data || !facts->max.data || !has_order(column) ||
-        firn_conversion_of_plain(op, &column->conversion, &field->type, facts->min, &lower) != FIRN_OK ||
-        firn_conversion_of_plain(op, &column->conversion, &field->type, facts->max, &upper) != FIRN_OK)
-        return;
-    add_bound(&out->file.lower_bounds, field->id, firn_value_bytes(op->arena, &lower));
-    add_bound(&out->file.upper_bounds, field->id, firn_value_bytes(op->arena, &upper));
-}
-
-static struct column_facts facts_of_chunk(const struct look_column *column, const struct firn_column_chunk *chunk)
-{
-    const struct firn_parquet_statistics *statistics = &chunk->statistics;
-    struct column_facts facts = { .value_count = chunk->value_count, .null_count = -1 };
-    if (chunk->is_encrypted)
-        return (struct column_facts){ .value_count = -1, .null_count = -1 };
-    if (statistics->has_null_count)
-        facts.null_count = statistics->null_count;
-    if (!firn_check_statistics_range(column->node, statistics, &facts.min, &facts.max))
-        facts.min = facts.max = (struct firn_bytes){ 0 };
-    return facts;
-}
-
-static bool group_may_match(struct firn_op *op, const struct look *look, const struct firn_row_group *group,
-                            struct metrics *metrics)
-{
-    clear_metrics(metrics, group->row_count);
-    for (size_t i = 0; i < look->all->fields.count; i++) {
-        const struct look_column *column = &look->columns[i];
-        if (!column->node)
-            continue;
-        struct column_facts facts = facts_of_chunk(column, &group->chunks[column->node->leaf_index]);
-        add_facts(op, column, &facts, metrics);
-    }
-    return firn_predicate_file_may_match(look->all->run->where, &metrics->file);
-}
-
-/* Pages -------------------------------------------------------------------------------------------------------------
- */
-
-/* The page indexes of a chunk; no pages: there is none, or one that cannot be right. */
-struct pages {
-    struct firn_offset_index offsets;
-    struct firn_column_index columns;
-};
-
-static bool is_in_order(const struct firn_offset_index *index, int64_t row_count)
-{
-    for (uint32_t i = 0; i < index->page_count; i++) {
-        int64_t first = index->pages[i].first_row_index;
-        bool begins = i == 0 ? first == 0 : first > index->pages[i - 1].first_row_index;
-        if (!begins || first >= row_count || index->pages[i].compressed_bytes < 0)
-            return false;
-    }
-    return true;
-}
-
-/* What of a row group is being looked at. */
-struct group_look {
-    const struct look *look;
-    const struct firn_row_group *group;
-    struct firn_page_index_reader *reader;
-    struct pages *pages; /* one a leaf of the file */
-    atomic_uint_fast64_t requests;
-};
-
-static firn_status find_index(struct firn_op *op, struct group_look *group, struct firn_file_range range,
-                              struct firn_bytes *out)
-{
-    *out = (struct firn_bytes){ 0 };
-    if (range.len == 0)
-        return FIRN_OK;
-    return firn_page_index_find(op, group->reader, group->look->object, range, &group->requests, out);
-}
-
-static firn_status read_pages(struct firn_op *op, struct group_look *group, uint32_t leaf)
-{
-    const struct firn_column_chunk *chunk = &group->group->chunks[leaf];
-    uint64_t file_bytes = firn_object_size(group->look->object);
-    struct pages *out = &group->pages[leaf];
-    struct firn_bytes bytes;
-    if (chunk->is_encrypted)
-        return FIRN_OK;
-    FIRN_TRY(find_index(op, group, firn_offset_index_range(chunk, file_bytes), &bytes));
-    if (bytes.len == 0)
-        return FIRN_OK;
-    FIRN_TRY(firn_offset_index_parse(op, bytes, &out->offsets));
-    FIRN_TRY(find_index(op, group, firn_column_index_range(chunk, file_bytes), &bytes));
-    if (bytes.len > 0)
-        FIRN_TRY(firn_column_index_parse(op, bytes, &out->columns));
-    if (!is_in_order(&out->offsets, group->group->row_count))
-        *out = (struct pages){ 0 };
-    if (out->columns.page_count != out->offsets.page_count)
-        out->columns.page_count = 0;
-    return FIRN_OK;
-}
-
-static int64_t end_of_page(const struct firn_offset_index *index, uint32_t page, int64_t row_count)
-{
-    return page + 1 < index->page_count ? index->pages[page + 1].first_row_index : row_count;
-}
-
-/* The last page that begins at or before a row. */
-static uint32_t page_of_row(const struct firn_offset_index *index, int64_t row)
-{
-    uint32_t low = 0, high = index->page_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (index->pages[middle].first_row_index <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static struct column_facts facts_of_page(const struct pages *pages, uint32_t page, int64_t row_count)
-{
-    const struct firn_column_index *index = &pages->columns;
-    int64_t rows = end_of_page(&pages->offsets, page, row_count) - pages->offsets.pages[page].first_row_index;
-    if (index->null_pages[page])
-        return (struct column_facts){ .value_count = rows, .null_count = rows };
-    return (struct column_facts){
-        .value_count = rows,
-        .null_count = index->null_counts ? index->null_counts[page] : -1,
-        .min = index->min_values[page],
-        .max = index->max_values[page],
-    };
-}
-
-static bool stretch_may_match(struct firn_op *op, const struct group_look *group, int64_t begin, int64_t end,
-                              struct metrics *metrics)
-{
-    const struct look *look = group->look;
-    clear_metrics(metrics, end - begin);
-    for (size_t i = 0; i < look->all->fields.count; i++) {
-        const struct look_column *column = &look->columns[i];
-        if (!column->node)
-            continue;
-        const struct pages *pages = &group->pages[column->node->leaf_index];
-        if (pages->columns.page_count == 0)
-            continue;
-        struct column_facts facts = facts_of_page(pages, page_of_row(&pages->offsets, begin), group->group->row_count);
-        /* some of the page's rows: whether nulls are among them is told only by none and by all */
-        if (facts.null_count > 0 && facts.null_count < facts.value_count)
-            facts.null_count = -1;
-        facts.value_count = end - begin;
-        facts.null_count = FIRN_MIN(facts.null_count, facts.value_count);
-        add_facts(op, column, &facts, metrics);
-    }
-    return firn_predicate_file_may_match(look->all->run->where, &metrics->file);
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
-/* Rows at which some page of a column of the predicate begins, ascending. */
-struct cuts {
-    FIRN_ARRAY(int64_t) rows;
-};
-
-static void find_cuts(struct firn_arena *arena, const struct group_look *group, struct cuts *out)
-{
-    FIRN_PUSH(arena, &out->rows, 0);
-    for (size_t i = 0; i < group->look->all->fields.count; i++) {
-        const struct firn_parquet_node *node = group->look->columns[i].node;
-        if (!node)
-            continue;
-        const struct firn_offset_index *index = &group->pages[node->leaf_index].offsets;
-        for (uint32_t k = 1; k < index->page_count; k++)
-            FIRN_PUSH(arena, &out->rows, index->pages[k].first_row_index);
-    }
-    if (out->rows.count > 1)
-        qsort(out->rows.items, out->rows.count, sizeof *out->rows.items, compare_rows);
-    size_t count = 1;
-    for (size_t i = 1; i < out->rows.count; i++)
-        if (out->rows.items[i] != out->rows.items[count - 1])
-            out->rows.items[count++] = out->rows.items[i];
-    out->rows.count = count;
-}
-
-/* Rows that stay, as stretches in order. */
-struct stretch {
-    int64_t begin, end;
-};
-struct stretches {
-    FIRN_ARRAY(struct stretch) items;
-};
-
-static void find_stretches(struct firn_op *op, const struct group_look *group, struct metrics *metrics,
-                           struct stretches *out)
-{
-    struct cuts cuts = { 0 };
-    find_cuts(op->arena, group, &cuts);
-    for (size_t i = 0; i < cuts.rows.count; i++) {
-        struct stretch next = { cuts.rows.items[i],
-                                i + 1 < cuts.rows.count ? cuts.rows.items[i + 1] : group->group->row_count };
-        if (!stretch_may_match(op, group, next.begin, next.end, metrics))
-            continue;
-        if (out->items.count > 0 && out->items.items[out->items.count - 1].end == next.begin)
-            out->items.items[out->items.count - 1].end = next.end;
-        else
-            FIRN_PUSH(op->arena, &out->items, next);
-    }
-}
-
-static bool meets(const struct stretches *stretches, int64_t begin, int64_t end, size_t *from)
-{
-    while (*from < stretches->items.count && stretches->items.items[*from].end <= begin)
-        ++*from;
-    return *from < stretches->items.count && stretches->items.items[*from].begin < end;
-}
-
-/* A chunk's pages that hold rows that stay, or all of it where its pages are not known. */
-static void add_chunk(const struct group_look *group, uint32_t leaf, bool is_judged, const struct stretches *stretches,
-                      struct firn_explain_deep *out)
-{
-    const struct firn_column_chunk *chunk = &group->group->chunks[leaf];
-    const struct firn_offset_index *index = &group->pages[leaf].offsets;
-    size_t from = 0;
-    uint64_t offset, len;
-    firn_column_chunk_range(chunk, &offset, &len);
-    if (index->page_count == 0 || index->pages[0].offset < (int64_t)offset) {
-        out->bytes_kept += (int64_t)len;
-        return;
-    }
-    out->bytes_kept += index->pages[0].offset - (int64_t)offset; /* the dictionary */
-    for (uint32_t i = 0; i < index->page_count; i++) {
-        int64_t end = end_of_page(index, i, group->group->row_count);
-        bool is_kept = meets(stretches, index->pages[i].first_row_index, end, &from);
-        out->bytes_kept += is_kept ? index->pages[i].compressed_bytes : 0;
-        out->pages += is_judged;
-        out->pages_kept += is_judged && is_kept;
-    }
-}
-
-static bool is_judged(const struct look *look, uint32_t leaf)
-{
-    for (size_t i = 0; i < look->all->fields.count; i++)
-        if (look->columns[i].node && look->columns[i].node->leaf_index == leaf)
-            return true;
-    return false;
-}
-
-static firn_status look_at_pages(struct firn_op *op, struct group_look *group, struct metrics *metrics)
-{
-    const struct look *look = group->look;
-    struct stretches stretches = { 0 };
-    for (uint32_t leaf = 0; leaf < look->footer->leaf_count; leaf++)
-        FIRN_TRY(read_pages(op, group, leaf));
-    find_stretches(op, group, metrics, &stretches);
-    if (stretches.items.count == 0)
-        return FIRN_OK;
-    look->out->files_kept = 1;
-    look->out->row_groups_kept++;
-    for (size_t i = 0; i < stretches.items.count; i++)
-        look->out->rows_kept += stretches.items.items[i].end - stretches.items.items[i].begin;
-    for (uint32_t leaf = 0; leaf < look->footer->leaf_count; leaf++)
-        add_chunk(group, leaf, is_judged(look, leaf), &stretches, look->out);
-    return FIRN_OK;
-}
-
-static firn_status look_at_group(struct firn_op *op, const struct look *look, const struct firn_row_group *row_group,
-                                 struct metrics *metrics)
-{
-    look->out->row_groups++;
-    if (row_group->row_count == 0 || !group_may_match(op, look, row_group, metrics))
-        return FIRN_OK;
-    struct group_look group = {
-        .look = look,
-        .group = row_group,
-        .reader = firn_page_index_reader_new(op->arena, row_group, firn_object_size(look->object)),
-        .pages = FIRN_NEW_ARRAY(op->arena, struct pages, look->footer->leaf_count),
-    };
-    firn_status status = look_at_pages(op, &group, metrics);
-    firn_page_index_reader_clear(group.reader);
-    return status;
-}
-
-/* Files -------------------------------------------------------------------------------------------------------------
- */
-
-static const struct firn_parquet_node *find_leaf(const struct firn_footer *footer, int32_t id)
-{
-    for (uint32_t i = 0; i < footer->leaf_count; i++) {
-        const struct firn_parquet_node *leaf = footer->leaves[i];
-        if (leaf->has_field_id && leaf->field_id == id && leaf->rep_max == 0)
-            return leaf;
-    }
-    return NULL;
-}
-
-/* (2) */
-static bool is_constant(const struct firn_explaining *run, const struct firn_explain_file *file, int32_t id)
-{
-    const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, file->spec_id);
-    for (uint32_t i = 0; spec && i < spec->field_count; i++)
-        if (spec->fields[i].source_count == 1 && spec->fields[i].source_ids[0] == id &&
-            spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY)
-            return true;
-    return false;
-}
-
-static void find_columns(struct firn_op *op, struct look *look)
-{
-    const struct look_fields *fields = &look->all->fields;
-    look->columns = FIRN_NEW_ARRAY(op->arena, struct look_column, fields->count);
-    for (size_t i = 0; i < fields->count; i++) {
-        struct look_column *column = &look->columns[i];
-        const struct firn_output_leaf *form = firn_output_schema_find(&fields->forms, fields->items[i]->id);
-        const struct firn_parquet_node *node = find_leaf(look->footer, fields->items[i]->id);
-        column->field = fields->items[i];
-        if (node && form && !is_constant(look->all->run, look->file, column->field->id) &&
-            firn_conversion_find(op, node, form->node, &column->field->type, &column->conversion) == FIRN_OK)
-            column->node = node;
-    }
-}
-
-static firn_status look_at_object(struct firn_op *op, struct look *look)
-{
-    struct firn_buffer scratch = { 0 };
-    firn_status status = firn_parquet_footer_read(op, look->object, &scratch, &look->footer);
-    firn_buffer_done(&scratch);
-    FIRN_TRY(status);
-    FIRN_TRY(firn_input_ids_assign(op, look->footer, &look->all->ids));
-    find_columns(op, look);
-    struct metrics *metrics = new_metrics(op->arena, look->all->fields.count);
-    for (uint32_t i = 0; i < look->footer->row_group_count; i++) {
-        FIRN_TRY(firn_op_check(op));
-        FIRN_TRY(look_at_group(op, look, &look->footer->row_groups[i], metrics));
-    }
-    return FIRN_OK;
-}
-
-/* Bloom filters -----------------------------------------------------------------------------------------------------
+/* Bloom filters
+ * -----------------------------------------------------------------------------------------------------
  */
 
 /* Asking for more values costs more than reading would. */
 enum { BLOOM_VALUES_MAX = 20 };
 
-static bool has_filter(const struct look *look, int32_t field_id)
-{
-    const struct firn_parquet_node *leaf = find_leaf(look->footer, field_id);
-    for (uint32_t i = 0; leaf && i < look->footer->row_group_count; i++)
-        if (look->footer->row_groups[i].chunks[leaf->leaf_index].bloom_filter_offset > 0)
-            return true;
-    return false;
+static bool has_filter(const struct firn_look *look, int32_t field_id) {
+  const struct firn_parquet_node *leaf = find_leaf(look->footer, field_id);
+  for (uint32_t i = 0; leaf && i < look->footer->row_group_count; i++)
+    if (look->footer->row_groups[i]
+            .chunks[leaf->leaf_index]
+            .bloom_filter_offset > 0)
+      return true;
+  return false;
 }
 
 /* Whether no value that a condition asks for is in the file. */
-static firn_status ask_filters(struct firn_op *op, const struct look *look, const struct firn_predicate *leaf,
-                               bool *is_absent)
-{
-    const struct firn_explaining *run = look->all->run;
-    struct firn_data_file file = { .path = look->file->path, .format = look->file->format };
-    *is_absent = leaf->value_count > 0;
-    for (uint32_t i = 0; i < leaf->value_count && *is_absent; i++) {
-        enum firn_bloom_answer answer;
-        FIRN_TRY(
-            firn_bloom_probe(op, run->table->store, run->metadata, &file, leaf->field->id, &leaf->values[i], &answer));
-        *is_absent = answer == FIRN_BLOOM_ABSENT;
+static firn_status ask_filters(struct firn_op *op, const struct firn_look *look,
+                               const struct firn_predicate *leaf,
+                               bool *is_absent) {
+  const struct firn_explaining *run = look->all->run;
+  struct firn_data_file file = {.path = look->file->path,
+                                .format = look->file->format};
+  *is_absent = leaf->value_count > 0;
+  for (uint32_t i = 0; i < leaf->value_count && *is_absent; i++) {
+    enum firn_bloom_answer answer;
+    FIRN_TRY(firn_bloom_probe(op, run->table->store, run->metadata, &file,
+                              leaf->field->id, &leaf->values[i], &answer));
+    *is_absent = answer == FIRN_BLOOM_ABSENT;
+  }
+  return FIRN_OK;
+}
+
+static bool is_askable(const struct firn_look *look,
+                       const struct firn_predicate *leaf) {
+  return (leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN) &&
+         leaf->value_count <= BLOOM_VALUES_MAX &&
+         !is_constant(look->all->run, look->file, leaf->field->id) &&
+         has_filter(look, leaf->field->id);
+}
+
+static void rule_out(struct firn_explain_deep *out) {
+  out->files_kept = out->row_groups_kept = out->pages_kept = out->rows_kept =
+      out->bytes_kept = 0;
+  out->bloom_files_ruled_out = 1;
+}
+
+static firn_status look_at_filters(struct firn_op *op,
+                                   const struct firn_look *look) {
+  const struct firn_explaining *run = look->all->run;
+  if (run->schema != firn_metadata_current_schema(
+                         run->metadata)) /* by whose types filters are asked */
+    return FIRN_OK;
+  for (size_t i = 0; i < run->sort_column_count; i++)
+    for (size_t k = 0;
+         k < run->sort_columns[i].leaf_count && look->out->files_kept > 0;
+         k++) {
+      const struct firn_predicate *leaf = run->sort_columns[i].leaves[k];
+      bool is_absent;
+      if (!is_askable(look, leaf))
+        continue;
+      look->out->bloom_files = 1;
+      FIRN_TRY(ask_filters(op, look, leaf, &is_absent));
+      if (is_absent)
+        rule_out(look->out);
     }
-    return FIRN_OK;
+  return FIRN_OK;
 }
 
-static bool is_askable(const struct look *look, const struct firn_predicate *leaf)
-{
-    return (leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN) && leaf->value_count <= BLOOM_VALUES_MAX &&
-           !is_constant(look->all->run, look->file, leaf->field->id) && has_filter(look, leaf->field->id);
-}
-
-static void rule_out(struct firn_explain_deep *out)
-{
-    out->files_kept = out->row_groups_kept = out->pages_kept = out->rows_kept = out->bytes_kept = 0;
-    out->bloom_files_ruled_out = 1;
-}
-
-static firn_status look_at_filters(struct firn_op *op, const struct look *look)
-{
-    const struct firn_explaining *run = look->all->run;
-    if (run->schema != firn_metadata_current_schema(run->metadata)) /* by whose types filters are asked */
-        return FIRN_OK;
-    for (size_t i = 0; i < run->sort_column_count; i++)
-        for (size_t k = 0; k < run->sort_columns[i].leaf_count && look->out->files_kept > 0; k++) {
-            const struct firn_predicate *leaf = run->sort_columns[i].leaves[k];
-            bool is_absent;
-            if (!is_askable(look, leaf))
-                continue;
-            look->out->bloom_files = 1;
-            FIRN_TRY(ask_filters(op, look, leaf, &is_absent));
-            if (is_absent)
-                rule_out(look->out);
-        }
-    return FIRN_OK;
-}
-
-static firn_status look_at_file(struct firn_op *op, struct look *look)
-{
-    if (look->file->format != FIRN_FILE_PARQUET)
-        return firn_fail(op, FIRN_UNSUPPORTED, "\"%.*s\" is no Parquet file", FIRN_FMT(look->file->path));
-    FIRN_TRY(firn_object_open(op, look->all->run->table->store, look->file->path, &look->object));
-    firn_status status = look_at_object(op, look);
-    if (status == FIRN_OK)
-        status = look_at_filters(op, look);
-    firn_object_close(look->object);
-    return status;
+static firn_status look_at_file(struct firn_op *op, struct firn_look *look) {
+  if (look->file->format != FIRN_FILE_PARQUET)
+    return firn_fail(op, FIRN_UNSUPPORTED, "\"%.*s\" is no Parquet file",
+                     FIRN_FMT(look->file->path));
+  FIRN_TRY(firn_object_open(op, look->all->run->table->store, look->file->path,
+                            &look->object));
+  firn_status status = look_at_object(op, look);
+  if (status == FIRN_OK)
+    status = look_at_filters(op, look);
+  firn_object_close(look->object);
+  return status;
 }
 
 /* A file that cannot be read is one that a scan would try to. */
-static void take_whole(struct look *look)
-{
-    *look->out = (struct firn_explain_deep){
-        .unreadable_files = 1,
-        .files_kept = 1,
-        .rows_kept = look->file->rows,
-        .bytes_kept = look->file->bytes,
-    };
+static void take_whole(struct firn_look *look) {
+  *look->out = (struct firn_explain_deep){
+      .unreadable_files = 1,
+      .files_kept = 1,
+      .rows_kept = look->file->rows,
+      .bytes_kept = look->file->bytes,
+  };
 }
 
-static firn_status look_job(struct firn_op *op, void *context, size_t index)
-{
-    const struct looking *looking = context;
-    struct firn_arena arena;
-    struct firn_op inner = *op;
-    struct look look = { .all = looking, .file = &looking->run->files.items[index], .out = &looking->results[index] };
-    firn_arena_init(&arena);
-    inner.arena = &arena;
-    firn_status status = look_at_file(&inner, &look);
-    op->error = inner.error;
-    if (status != FIRN_OK && status != FIRN_CANCELLED && status != FIRN_LIMIT) {
-        firn_log(op, FIRN_LOG_WARN, "file \"%.*s\" is taken as a whole: %s", FIRN_FMT(look.file->path), op->error.text);
-        take_whole(&look);
-        status = FIRN_OK;
-    }
-    look.out->files = 1;
-    firn_arena_done(&arena);
-    return status;
+static firn_status look_job(struct firn_op *op, void *context, size_t index) {
+  const struct firn_looking *looking = context;
+  struct firn_arena arena;
+  struct firn_op inner = *op;
+  struct firn_look look = {.all = looking,
+                           .file = &looking->run->files.items[index],
+                           .out = &looking->results[index]};
+  firn_arena_init(&arena);
+  inner.arena = &arena;
+  firn_status status = look_at_file(&inner, &look);
+  op->error = inner.error;
+  if (status != FIRN_OK && status != FIRN_CANCELLED && status != FIRN_LIMIT) {
+    firn_log(op, FIRN_LOG_WARN, "file \"%.*s\" is taken as a whole: %s",
+             FIRN_FMT(look.file->path), op->error.text);
+    take_whole(&look);
+    status = FIRN_OK;
+  }
+  look.out->files = 1;
+  firn_arena_done(&arena);
+  return status;
 }
 
-/* The columns --------------------------------------------------------------------------------------------------------
+/* The columns
+ * --------------------------------------------------------------------------------------------------------
  */
 
 struct gathering {
-    struct firn_arena *arena;
-    FIRN_ARRAY(const struct firn_field *) fields;
+  struct firn_arena *arena;
+  FIRN_ARRAY(const struct firn_field *) fields;
 };
 
-static void gather_field(void *context, const struct firn_predicate *leaf)
-{
-    struct gathering *out = context;
-    if (leaf->op == FIRN_PRED_OPAQUE)
-        return;
-    for (size_t i = 0; i < out->fields.count; i++)
-        if (out->fields.items[i] == leaf->field)
-            return;
-    FIRN_PUSH(out->arena, &out->fields, leaf->field);
+static void gather_field(void *context, const struct firn_predicate *leaf) {
+  struct gathering *out = context;
+  if (leaf->op == FIRN_PRED_OPAQUE)
+    return;
+  for (size_t i = 0; i < out->fields.count; i++)
+    if (out->fields.items[i] == leaf->field)
+      return;
+  FIRN_PUSH(out->arena, &out->fields, leaf->field);
 }
 
-static firn_status find_fields(struct firn_op *op, const struct firn_explaining *run, struct look_fields *out)
-{
-    struct gathering gathering = { .arena = op->arena };
-    struct firn_schema *schema = FIRN_NEW(op->arena, struct firn_schema);
-    firn_explain_visit_leaves(run->where, gather_field, &gathering);
-    out->items = gathering.fields.items;
-    out->count = gathering.fields.count;
-    if (out->count == 0)
-        return FIRN_OK;
-    schema->root = (struct firn_type){
-        .id = FIRN_TYPE_STRUCT,
-        .fields = FIRN_NEW_ARRAY(op->arena, struct firn_field, out->count),
-        .field_count = (uint32_t)out->count,
-    };
-    for (size_t i = 0; i < out->count; i++)
-        schema->root.fields[i] = *out->items[i];
-    return firn_output_schema_new(op, schema, false, &out->forms);
-}
-
-static void add_result(struct firn_explain_deep *sum, const struct firn_explain_deep *part)
-{
-    sum->files += part->files;
-    sum->unreadable_files += part->unreadable_files;
-    sum->files_kept += part->files_kept;
-    sum->row_groups += part->row_groups;
-    sum->row_groups_kept += part->row_groups_kept;
-    sum->pages += part->pages;
-    sum->pages_kept += part->pages_kept;
-    sum->rows_kept += part->rows_kept;
-    sum->bytes_kept += part->bytes_kept;
-    sum->bloom_files += part->bloom_files;
-    sum->bloom_files_ruled_out += part->bloom_files_ruled_out;
-}
-
-firn_status firn_explain_look(struct firn_op *op, struct firn_explaining *run)
-{
-    struct looking looking = {
-        .run = run,
-        .results = FIRN_NEW_ARRAY(op->arena, struct firn_explain_deep, run->files.count),
-    };
-    FIRN_TRY(find_fields(op, run, &looking.fields));
-    FIRN_TRY(firn_id_sources_new(op, run->metadata, &looking.ids));
-    FIRN_TRY(firn_pool_run(op, run->pool, run->files.count, 0, look_job, &looking));
-    for (size_t i = 0; i < run->files.count; i++)
-        add_result(&run->report->deep, &looking.results[i]);
+static firn_status find_fields(struct firn_op *op,
+                               const struct firn_explaining *run,
+                               struct firn_look_fields *out) {
+  struct gathering gathering = {.arena = op->arena};
+  struct firn_schema *schema = FIRN_NEW(op->arena, struct firn_schema);
+  firn_explain_visit_leaves(run->where, gather_field, &gathering);
+  out->items = gathering.fields.items;
+  out->count = gathering.fields.count;
+  if (out->count == 0)
     return FIRN_OK;
+  schema->root = (struct firn_type){
+      .id = FIRN_TYPE_STRUCT,
+      .fields = FIRN_NEW_ARRAY(op->arena, struct firn_field, out->count),
+      .field_count = (uint32_t)out->count,
+  };
+  for (size_t i = 0; i < out->count; i++)
+    schema->root.fields[i] = *out->items[i];
+  return firn_output_schema_new(op, schema, false, &out->forms);
+}
+
+static void add_result(struct firn_explain_deep *sum,
+                       const struct firn_explain_deep *part) {
+  sum->files += part->files;
+  sum->unreadable_files += part->unreadable_files;
+  sum->files_kept += part->files_kept;
+  sum->row_groups += part->row_groups;
+  sum->row_groups_kept += part->row_groups_kept;
+  sum->pages += part->pages;
+  sum->pages_kept += part->pages_kept;
+  sum->rows_kept += part->rows_kept;
+  sum->bytes_kept += part->bytes_kept;
+  sum->bloom_files += part->bloom_files;
+  sum->bloom_files_ruled_out += part->bloom_files_ruled_out;
+}
+
+firn_status firn_explain_look(struct firn_op *op, struct firn_explaining *run) {
+  struct firn_looking looking = {
+      .run = run,
+      .results =
+          FIRN_NEW_ARRAY(op->arena, struct firn_explain_deep, run->files.count),
+  };
+  FIRN_TRY(find_fields(op, run, &looking.fields));
+  FIRN_TRY(firn_id_sources_new(op, run->metadata, &looking.ids));
+  FIRN_TRY(
+      firn_pool_run(op, run->pool, run->files.count, 0, look_job, &looking));
+  for (size_t i = 0; i < run->files.count; i++)
+    add_result(&run->report->deep, &looking.results[i]);
+  return FIRN_OK;
 }
