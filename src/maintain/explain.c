@@ -452,6 +452,7 @@ static firn_status choose_snapshot(struct firn_op *op, const struct firn_explain
 static firn_status parse_where(struct firn_op *op, const struct firn_explain_args *args, struct firn_explaining *run)
 {
     run->text = args->where;
+    run->branch = firn_text_is(args->branch, "main") ? FIRN_TEXT("") : args->branch;
     FIRN_TRY(firn_predicate_parse_any(op, args->where, run->schema, &run->where));
     run->leaves = FIRN_NEW_ARRAY(op->arena, struct firn_explain_leaf, LEAVES_MAX);
     firn_explain_visit_leaves(run->where, take_leaf, run);

@@ -57,7 +57,8 @@ struct firn_explaining {
     const struct firn_metadata *metadata;
     const struct firn_snapshot *snapshot; /* NULL: empty table */
     const struct firn_schema *schema;
-    struct firn_text text; /* of the predicate */
+    struct firn_text text;   /* of the predicate */
+    struct firn_text branch; /* that is explained; empty: main, or no branch */
     const struct firn_predicate *where;
     const struct firn_predicate *rewritten; /* NULL: nothing to write otherwise */
     struct firn_type **spec_types;          /* one a spec of the metadata */

@@ -47,7 +47,7 @@ struct remedy {
     struct firn_text command, call;
 };
 
-/* rewrite_data_files of what the filter reads: `rest` as a shell has it, `arguments` as SQL. */
+/* rewrite_data_files of what the filter reads, on the branch: `rest` as a shell has it, `arguments` as SQL. */
 static struct remedy rewriting(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text rest,
                                struct firn_text arguments)
 {
@@ -56,6 +56,12 @@ static struct remedy rewriting(struct firn_arena *arena, const struct firn_expla
         rest = firn_text_format(arena, "%.*s --where %.*s", FIRN_FMT(rest), FIRN_FMT(firn_remedy_word(arena, where)));
         arguments = firn_text_format(arena, "where => '%.*s', %.*s", FIRN_FMT(firn_remedy_sql_text(arena, where)),
                                      FIRN_FMT(arguments));
+    }
+    if (run->branch.len > 0) {
+        rest = firn_text_format(arena, "%.*s --branch %.*s", FIRN_FMT(rest),
+                                FIRN_FMT(firn_remedy_word(arena, run->branch)));
+        arguments = firn_text_format(arena, "branch => '%.*s', %.*s",
+                                     FIRN_FMT(firn_remedy_sql_text(arena, run->branch)), FIRN_FMT(arguments));
     }
     return (struct remedy){
         .command = firn_remedy_command(arena, run->table, "rewrite-data-files", firn_text_copy(arena, rest).data),

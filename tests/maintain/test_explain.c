@@ -305,6 +305,47 @@ static void conditions_that_rule_out_little_say_so(void **state)
     history_close(&history);
 }
 
+/* A spec that buckets v in place of the one by id: files of before stay, and ranges of v rule out no bucket. */
+static void specs_of_before_and_buckets_are_told(void **state)
+{
+    struct history history;
+    history_open(&history, test_op(state), NULL);
+    fill(&history);
+    history_update(&history, "{\"action\": \"add-spec\", \"spec\": {\"spec-id\": 1, \"fields\": [{\"source-id\": 2, "
+                             "\"field-id\": 1001, \"name\": \"v_bucket\", \"transform\": \"bucket[4]\"}]}},"
+                             "{\"action\": \"set-default-spec\", \"spec-id\": -1}");
+    for (int i = 0; i < 2; i++) {
+        struct firn_text name = firn_text_format(history.op->arena, "n%d.parquet", i);
+        struct firn_data_file file = survey_file(&history, name.data, i, MIB, 5);
+        file.spec_id = 1;
+        survey_append(&history, file);
+    }
+    struct firn_explain_report report = explain(&history, "v = 'm'");
+    const struct firn_explain_reason *reason = need_reason(&report, "old-spec");
+    assert_true(firn_text_is(reason->column, "v"));
+    CHECK_HAS(reason->why, "bucket[4](v)");
+    CHECK_HAS(reason->command, "rewrite-all=true");
+    assert_null(find_reason(&report, "transform"));
+    report = explain(&history, "v > 'm'");
+    assert_null(find_reason(&report, "old-spec")); /* no bucket would rule them out either */
+    assert_int_equal(need_reason(&report, "transform")->kept.files, 2);
+    history_close(&history);
+}
+
+static void branches_are_mended_where_they_are(void **state)
+{
+    struct history history;
+    history_open(&history, test_op(state), NULL);
+    fill(&history);
+    history_set_ref(&history, "audit", "branch", history_metadata(&history)->current_snapshot_id, "");
+    struct firn_explain_args args = { .where = FIRN_TEXT("id = 1 AND v = 'm'"), .branch = FIRN_TEXT("audit") };
+    struct firn_explain_report report = explain_at(history.op, &history.fixture.table, args);
+    const struct firn_explain_reason *reason = need_reason(&report, "no-metrics");
+    CHECK_HAS(reason->command, " --branch audit");
+    CHECK_HAS(reason->call, "branch => 'audit', ");
+    history_close(&history);
+}
+
 static void delete_files_cost_their_readers(void **state)
 {
     struct history history;
@@ -414,6 +455,8 @@ int main(void)
         TEST(partition_columns_that_are_not_filtered_are_named),
         TEST(missing_metrics_are_mended_by_a_property_and_a_rewrite),
         TEST(conditions_that_rule_out_little_say_so),
+        TEST(specs_of_before_and_buckets_are_told),
+        TEST(branches_are_mended_where_they_are),
         TEST(delete_files_cost_their_readers),
         TEST(sorting_is_estimated_by_the_stated_formula),
         TEST(snapshots_are_chosen_by_id_reference_and_time),
