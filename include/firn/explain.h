@@ -83,7 +83,7 @@ struct firn_explain_report {
     int64_t snapshot_id;    /* -1: the table is empty */
     struct firn_text where; /* as it was understood */
     int64_t manifests, manifests_kept;
-    int64_t manifests_in_vain; /* of the kept ones: read, though no file of theirs stays */
+    int64_t manifests_in_vain; /* of the kept ones: read, though no partition of theirs matches */
     int64_t partitions, partitions_kept;
     struct firn_explain_tally total, by_level[FIRN_EXPLAIN_LEVELS];
     int64_t files_with_deletes;                /* of those that stay */

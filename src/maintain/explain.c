@@ -291,14 +291,21 @@ static void merge_part(struct firn_arena *arena, struct firn_explaining *run, st
         FIRN_PUSH(arena, &run->files, part->files.items[i]);
 }
 
+/* Opened, and the partition of none of its files matches: what rewriting manifests can mend. */
+static bool is_in_vain(const struct part *part)
+{
+    const struct firn_explain_tally *levels = part->by_level;
+    return part->is_kept && part->has_data && levels[FIRN_EXPLAIN_COUNTS].files == 0 &&
+           levels[FIRN_EXPLAIN_BOUNDS].files == 0 && levels[FIRN_EXPLAIN_KEPT].files == 0;
+}
+
 static void count_kept(struct firn_explaining *run, const struct part *parts)
 {
     struct firn_explain_report *report = run->report;
     report->manifests = run->manifests.count;
     for (uint32_t i = 0; i < run->manifests.count; i++) {
         report->manifests_kept += parts[i].is_kept;
-        report->manifests_in_vain +=
-            parts[i].is_kept && parts[i].has_data && parts[i].by_level[FIRN_EXPLAIN_KEPT].files == 0;
+        report->manifests_in_vain += is_in_vain(&parts[i]);
     }
     report->partitions = (int64_t)run->partitions.count;
     for (size_t i = 0; i < run->partitions.count; i++)

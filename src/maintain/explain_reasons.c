@@ -433,19 +433,23 @@ static void explain_deletes(struct reasoning *reasoning)
         });
 }
 
+/* Manifests that mix partitions: most of what planning reads in them is of others than those asked for. */
 static void explain_manifests(struct reasoning *reasoning)
 {
     struct firn_arena *arena = reasoning->op->arena;
     const struct firn_explaining *run = reasoning->run;
-    if (run->report->manifests_in_vain == 0 || run->report->manifests_kept < 2)
+    const struct firn_explain_report *report = run->report;
+    int64_t other = report->by_level[FIRN_EXPLAIN_PARTITIONS].files;
+    int64_t listed = report->total.files - report->by_level[FIRN_EXPLAIN_MANIFESTS].files;
+    if (report->manifests_kept < 2 || other <= listed / 2)
         return;
     add(reasoning,
         (struct firn_explain_reason){
             .code = "manifests",
             .why = firn_text_format(arena,
-                                    "%" PRId64 " of %" PRId64 " manifests are read in vain: the partitions they span "
-                                    "may match, none of their files does",
-                                    run->report->manifests_in_vain, run->report->manifests_kept),
+                                    "%" PRId64 " manifests are read, and of the %" PRId64 " files they list %" PRId64
+                                    " are in other partitions; %" PRId64 " manifests have none that matches",
+                                    report->manifests_kept, listed, other, report->manifests_in_vain),
             .command = firn_remedy_command(arena, run->table, "rewrite-manifests", ""),
             .call = firn_remedy_call(arena, run->table, "rewrite_manifests", ""),
         });

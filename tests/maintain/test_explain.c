@@ -116,6 +116,26 @@ static void one_manifest_leaves_it_to_partitions(void **state)
     history_close(&history);
 }
 
+static void manifests_that_mix_partitions_are_told(void **state)
+{
+    struct history history;
+    history_open(&history, test_op(state), "{\"commit.manifest-merge.enabled\": \"false\"}");
+    for (int i = 0; i < 2; i++) {
+        struct firn_data_file files[3];
+        for (int part = 0; part < 3; part++) {
+            struct firn_text name = firn_text_format(history.op->arena, "m%d-%d.parquet", i, part);
+            files[part] = survey_file(&history, name.data, part, MIB, 5);
+        }
+        survey_make(&history, (struct survey_commit){ .added = files, .added_count = 3 });
+    }
+    struct firn_explain_report report = explain(&history, "id = 1");
+    CHECK_HAS(need_reason(&report, "manifests")->why, "of the 6 files they list 4 are in other partitions");
+    CHECK_HAS(need_reason(&report, "manifests")->command, "firn rewrite-manifests ");
+    report = explain(&history, "id >= 1");
+    assert_null(find_reason(&report, "manifests"));
+    history_close(&history);
+}
+
 /* Agreement with scan planning ------------------------------------------------------------------------------------- */
 
 static struct firn_data_file draw_file(struct history *history, struct random *random, int number)
@@ -449,6 +469,7 @@ int main(void)
         TEST(an_empty_table_reads_nothing),
         TEST(each_level_counts_what_it_rules_out),
         TEST(one_manifest_leaves_it_to_partitions),
+        TEST(manifests_that_mix_partitions_are_told),
         TEST(what_is_kept_is_what_a_scan_plans),
         TEST(functions_are_said_of_the_column),
         TEST(functions_rule_nothing_out),
