@@ -24,7 +24,7 @@ struct firn_backtest_history {
     size_t count;
     bool is_cut;
 };
-/* Of the head of main. Each manifest is read once, at the snapshot that wrote it. In op->arena; NOT_FOUND for a table
+/* Of the head of main. Each manifest is read once, for the snapshot that wrote it. In op->arena; NOT_FOUND for a table
  * without snapshots. */
 FIRN_CHECKED firn_status firn_backtest_history_read(struct firn_op *op, struct firn_pool *pool,
                                                     const struct firn_table *table, struct firn_backtest_history *out);

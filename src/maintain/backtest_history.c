@@ -1,18 +1,25 @@
-/* The history of a table's files, from the manifests that each snapshot has and its parent has not. Iceberg spec,
+/* The history of a table's files, from the manifests that each snapshot has and none before it. Iceberg spec,
  * "Manifests": an entry's status says what the snapshot did that wrote the manifest. */
 #include "maintain/backtest.h"
+
+#include "base/math.h"
+
+/* Lists that are held at once: each may name every manifest of the table. */
+enum { LISTS_MAX = 32 };
 
 /* A manifest to be read, and what was in it. */
 struct reading {
     struct firn_backtest_commit *commit;
-    const struct firn_manifest_file *row;
+    struct firn_manifest_file row;
     bool is_first; /* of the history: what lives in it was added before */
     struct firn_manifest manifest;
 };
 struct history_run {
     const struct firn_table *table;
     struct firn_backtest_history *history;
-    struct firn_manifest_list *lists; /* one a commit */
+    size_t first; /* commit of the first of the lists at hand */
+    struct firn_manifest_list lists[LISTS_MAX];
+    struct firn_map known; /* paths of manifests that a snapshot had so far */
     FIRN_ARRAY(struct reading) readings;
 };
 
@@ -36,26 +43,54 @@ static void list_commits(struct firn_op *op, const struct firn_metadata *metadat
 static firn_status read_list(struct firn_op *op, void *context, size_t index)
 {
     struct history_run *run = context;
-    return firn_snapshot_manifests(op, run->table->store, run->table->metadata, run->history->commits[index].snapshot,
-                                   &run->lists[index]);
+    const struct firn_snapshot *snapshot = run->history->commits[run->first + index].snapshot;
+    return firn_snapshot_manifests(op, run->table->store, run->table->metadata, snapshot, &run->lists[index]);
 }
 
-/* The manifests that a snapshot's parent does not have. */
-static void list_new(struct firn_op *op, struct history_run *run, size_t index)
+/* What a reading needs of a list's row, apart from the list. */
+static struct firn_manifest_file keep_row(struct firn_arena *arena, const struct firn_manifest_file *row)
 {
-    struct firn_arena scratch;
-    struct firn_map known;
-    const struct firn_manifest_list *list = &run->lists[index], *before = index > 0 ? list - 1 : NULL;
-    firn_arena_init(&scratch);
-    firn_map_init(&known, &scratch);
-    for (uint32_t i = 0; before && i < before->count; i++)
-        firn_map_put_text(&known, before->manifests[i].path);
+    struct firn_manifest_file kept = *row;
+    kept.path = firn_text_copy(arena, row->path);
+    kept.list = firn_text_copy(arena, row->list);
+    kept.key_metadata = row->key_metadata.data ? firn_bytes_copy(arena, row->key_metadata) : row->key_metadata;
+    kept.has_summaries = false;
+    kept.summaries = NULL;
+    kept.summary_count = 0;
+    return kept;
+}
+
+/* The manifests that no snapshot before had. */
+static void take_list(struct firn_arena *arena, struct history_run *run, size_t commit,
+                      const struct firn_manifest_list *list)
+{
     for (uint32_t i = 0; i < list->count; i++) {
-        struct reading reading = { &run->history->commits[index], &list->manifests[i], index == 0, { 0 } };
-        if (!firn_map_find_text(&known, reading.row->path))
-            FIRN_PUSH(op->arena, &run->readings, reading);
+        if (firn_map_find_text(&run->known, list->manifests[i].path))
+            continue;
+        struct reading reading = { .commit = &run->history->commits[commit],
+                                   .row = keep_row(arena, &list->manifests[i]),
+                                   .is_first = commit == 0 };
+        firn_map_put_text(&run->known, reading.row.path);
+        FIRN_PUSH(arena, &run->readings, reading);
     }
+}
+
+static firn_status read_lists(struct firn_op *op, struct firn_pool *pool, struct history_run *run)
+{
+    struct firn_arena *outer = op->arena, scratch;
+    firn_status status = FIRN_OK;
+    firn_arena_init(&scratch);
+    op->arena = &scratch;
+    for (run->first = 0; status == FIRN_OK && run->first < run->history->count; run->first += LISTS_MAX) {
+        size_t count = FIRN_MIN(run->history->count - run->first, (size_t)LISTS_MAX);
+        status = firn_pool_run(op, pool, count, 0, read_list, run);
+        for (size_t i = 0; status == FIRN_OK && i < count; i++)
+            take_list(outer, run, run->first + i, &run->lists[i]);
+        firn_arena_reset(&scratch);
+    }
+    op->arena = outer;
     firn_arena_done(&scratch);
+    return status;
 }
 
 /* Bounds of delete files say which data file they are of. */
@@ -63,16 +98,16 @@ static firn_status read_manifest(struct firn_op *op, void *context, size_t index
 {
     struct history_run *run = context;
     struct reading *reading = &run->readings.items[index];
-    struct firn_manifest_read_options options = { .skip_metrics = !reading->row->is_deletes,
+    struct firn_manifest_read_options options = { .skip_metrics = !reading->row.is_deletes,
                                                   .skip_deleted = reading->is_first };
-    return firn_manifest_read(op, run->table->store, run->table->metadata, reading->row, options, &reading->manifest);
+    return firn_manifest_read(op, run->table->store, run->table->metadata, &reading->row, options, &reading->manifest);
 }
 
 static void take_entries(struct firn_op *op, const struct reading *reading)
 {
     for (uint32_t i = 0; i < reading->manifest.count; i++) {
         const struct firn_manifest_entry *entry = &reading->manifest.entries[i];
-        bool is_own = entry->snapshot_id == reading->row->added_snapshot_id;
+        bool is_own = entry->snapshot_id == reading->row.added_snapshot_id;
         if (entry->status == FIRN_ENTRY_DELETED && is_own)
             FIRN_PUSH(op->arena, &reading->commit->removed, entry);
         else if (entry->status != FIRN_ENTRY_DELETED &&
@@ -89,10 +124,8 @@ firn_status firn_backtest_history_read(struct firn_op *op, struct firn_pool *poo
     if (!firn_metadata_current(table->metadata))
         return firn_fail(op, FIRN_NOT_FOUND, "the table has no snapshots, and so no history");
     list_commits(op, table->metadata, out);
-    run.lists = FIRN_NEW_ARRAY(op->arena, struct firn_manifest_list, out->count);
-    FIRN_TRY(firn_pool_run(op, pool, out->count, 0, read_list, &run));
-    for (size_t i = 0; i < out->count; i++)
-        list_new(op, &run, i);
+    firn_map_init(&run.known, op->arena);
+    FIRN_TRY(read_lists(op, pool, &run));
     FIRN_TRY(firn_pool_run(op, pool, run.readings.count, 0, read_manifest, &run));
     for (size_t i = 0; i < run.readings.count; i++)
         take_entries(op, &run.readings.items[i]);
