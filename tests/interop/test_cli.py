@@ -82,7 +82,6 @@ def test_version(firn):
     (["rewrite-data-files", "TABLE", "--price", "get=much"], "much"),
     (["maintain", "TABLE", "--max-time", "soon"], "budget.time"),
     (["backtest", "TABLE", "--every", "soon"], "every"),
-    (["backtest", "TABLE", "--policy", "/no/such/file"], "/no/such/file"),
     (["backtest", "TABLE", "--set", "compact.evry=1h"], "compact.every"),
     (["health"], "--all"),
     (["explain", "TABLE"], "--where"),
