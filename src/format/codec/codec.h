@@ -31,6 +31,10 @@ void firn_codec_context_close(struct firn_codec_context *context);
 
 /* The level that stands for "the codec's own default". */
 #define FIRN_CODEC_LEVEL_DEFAULT INT32_MIN
+/* zstd, beside its levels: ways to search little where thorough searches find little. By their small tables they are
+ * several times as fast as the default, and much larger where there is something to find. */
+#define FIRN_CODEC_LEVEL_FEW_REPEATS   (INT32_MIN + 1) /* random digits, numbers whose upper bytes repeat */
+#define FIRN_CODEC_LEVEL_SHORT_REPEATS (INT32_MIN + 2) /* numbers that are random but for two or three bytes */
 
 /* Appends the compressed form of `in` to `out`. Levels outside the codec's range are clamped; codecs without levels
  * ignore them. */

@@ -18,6 +18,43 @@ static firn_status get_decompressor(struct firn_op *op, struct firn_codec_contex
     return *out ? FIRN_OK : firn_codec_fail_memory(op, "zstd");
 }
 
+/* The searches that levels do not give. */
+static const struct search {
+    int32_t level;
+    ZSTD_strategy strategy;
+    int match_bytes_min, table_log;
+} searches[] = {
+    { FIRN_CODEC_LEVEL_FEW_REPEATS, ZSTD_dfast, 6, 10 },
+    { FIRN_CODEC_LEVEL_SHORT_REPEATS, ZSTD_fast, 4, 14 },
+};
+
+static const struct search *find_search(int32_t level)
+{
+    for (size_t i = 0; i < FIRN_COUNT_OF(searches); i++)
+        if (searches[i].level == level)
+            return &searches[i];
+    return NULL;
+}
+
+/* As ZSTD_compressCCtx, which knows levels alone. */
+static size_t compress_by(ZSTD_CCtx *state, const struct search *search, uint8_t *out, size_t capacity,
+                          struct firn_bytes in)
+{
+    const struct {
+        ZSTD_cParameter parameter;
+        int value;
+    } settings[] = {
+        { ZSTD_c_strategy, (int)search->strategy },
+        { ZSTD_c_minMatch, search->match_bytes_min },
+        { ZSTD_c_hashLog, search->table_log },
+        { ZSTD_c_chainLog, search->table_log },
+    };
+    size_t status = ZSTD_CCtx_reset(state, ZSTD_reset_session_and_parameters);
+    for (size_t i = 0; i < FIRN_COUNT_OF(settings) && !ZSTD_isError(status); i++)
+        status = ZSTD_CCtx_setParameter(state, settings[i].parameter, settings[i].value);
+    return ZSTD_isError(status) ? status : ZSTD_compress2(state, out, capacity, in.data, in.len);
+}
+
 firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
                                struct firn_bytes in, struct firn_buffer *out)
 {
@@ -32,7 +69,9 @@ firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_context *co
     size_t start = out->len;
     uint8_t *at;
     FIRN_TRY(firn_buffer_extend(op, out, capacity, &at));
-    size_t len = ZSTD_compressCCtx(context->zstd_compressor, at, capacity, in.data, in.len, clamped);
+    const struct search *search = find_search(level);
+    size_t len = search ? compress_by(context->zstd_compressor, search, at, capacity, in)
+                        : ZSTD_compressCCtx(context->zstd_compressor, at, capacity, in.data, in.len, clamped);
     if (ZSTD_isError(len))
         return firn_fail(op, FIRN_SYSTEM, "zstd cannot compress %zu bytes: %s", in.len, ZSTD_getErrorName(len));
     out->len = start + len;

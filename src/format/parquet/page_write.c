@@ -6,7 +6,11 @@
 
 #include <libdeflate.h>
 
-enum { LENGTH_BYTES = 4, QUICK_LEVEL = 1, PAGES_PER_TRIAL = 16 };
+enum {
+    LENGTH_BYTES = 4,
+    PAGES_PER_TRIAL = 32,
+    LARGER_DIVISOR = 100 /* a quick form may be larger by one part in so many */
+};
 
 void firn_page_writer_done(struct firn_page_writer *writer)
 {
@@ -47,23 +51,31 @@ static firn_status compress_at(struct firn_op *op, struct firn_page_writer *writ
     return FIRN_OK;
 }
 
-/* Compresses with both levels and keeps the smaller form, and the level for the pages to come. */
+/* Compresses thoroughly, then quickly, and keeps what is quick and hardly larger; so for the pages to come. */
 static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
 {
+    static const int32_t quick_levels[] = { FIRN_CODEC_LEVEL_FEW_REPEATS, FIRN_CODEC_LEVEL_SHORT_REPEATS };
+    struct firn_buffer *out = &writer->compressed;
     size_t thorough, quick;
-    FIRN_TRY(compress_at(op, writer, writer->codec_level, raw, &thorough));
-    FIRN_TRY(compress_at(op, writer, QUICK_LEVEL, raw, &quick));
-    writer->quick = quick <= thorough;
+    writer->quick_level = FIRN_CODEC_LEVEL_DEFAULT;
     writer->pages_to_trial = PAGES_PER_TRIAL - 1;
-    if (writer->quick)
-        memmove(writer->compressed.data, writer->compressed.data + thorough, quick);
-    writer->compressed.len = writer->quick ? quick : thorough;
+    FIRN_TRY(compress_at(op, writer, writer->codec_level, raw, &thorough));
+    for (size_t i = 0; i < FIRN_COUNT_OF(quick_levels); i++) {
+        out->len = thorough;
+        FIRN_TRY(compress_at(op, writer, quick_levels[i], raw, &quick));
+        if (quick > thorough + thorough / LARGER_DIVISOR)
+            continue;
+        writer->quick_level = quick_levels[i];
+        memmove(out->data, out->data + thorough, quick);
+        out->len = quick;
+        return FIRN_OK;
+    }
+    out->len = thorough;
     return FIRN_OK;
 }
 
 /* Replaces writer->compressed by what the file holds of `raw`. Searching for repeats that are not there, as in texts of
- * random digits, takes zstd long and makes them no smaller: where nobody asked for a level, such pages get a quick one.
- */
+ * random digits, takes zstd long and gains next to nothing: where nobody asked for a level, such pages get less. */
 static firn_status compress(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
 {
     bool chooses = writer->codec == FIRN_CODEC_ZSTD && writer->codec_level == FIRN_CODEC_LEVEL_DEFAULT;
@@ -72,7 +84,7 @@ static firn_status compress(struct firn_op *op, struct firn_page_writer *writer,
     if (chooses && writer->pages_to_trial == 0)
         return compress_trying(op, writer, raw);
     writer->pages_to_trial -= chooses;
-    return compress_at(op, writer, writer->quick ? QUICK_LEVEL : writer->codec_level, raw, &len);
+    return compress_at(op, writer, chooses ? writer->quick_level : writer->codec_level, raw, &len);
 }
 
 /* Appends header and body, adding the CRC and the body's sizes to the header. The body comes in two parts. */

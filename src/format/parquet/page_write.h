@@ -10,7 +10,7 @@ struct firn_page_writer {
     enum firn_codec codec;
     int32_t codec_level;
     bool page_v2;
-    bool quick; /* a lower level than the default makes pages no larger, as tried with one of them */
+    int32_t quick_level; /* where no level is asked for: what makes pages hardly larger, as tried with one of them */
     uint32_t pages_to_trial;
     struct firn_buffer body, compressed;
 };
