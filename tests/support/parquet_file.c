@@ -78,14 +78,17 @@ static firn_status splice_page(struct firn_op *op, struct firn_chunk_reader *rea
                                const struct firn_parquet_node *leaf, struct firn_facts_scratch *scratch,
                                struct firn_chunk_writer *writer, bool *has_page, uint32_t *copied)
 {
-    struct firn_page page;
+    struct firn_page page, unfolded;
     struct firn_vector vector;
     struct firn_page_facts facts;
     const struct firn_dictionary *dictionary;
-    bool taken;
+    bool taken, is_unfolded;
     FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
     if (!*has_page)
         return FIRN_OK;
+    FIRN_TRY(firn_chunk_reader_unfold(op, reader, &unfolded, &is_unfolded));
+    if (is_unfolded)
+        page = unfolded;
     FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, has_page));
     FIRN_TRY(firn_page_facts_of(op, scratch, leaf, &vector, &facts));
     FIRN_TRY(firn_chunk_reader_at_row_end(op, reader, &facts.ends_row));
