@@ -40,7 +40,7 @@ void firn_explain_visit_leaves(const struct firn_predicate *predicate, firn_expl
 /* What one manifest has. */
 struct part {
     struct firn_explain_tally by_level[FIRN_EXPLAIN_LEVELS], rewritten;
-    struct firn_explain_leaf *leaves; /* as in the run; without those of other manifests */
+    struct firn_explain_leaf *leaves; /* as in the run; NULL: no file stays */
     FIRN_ARRAY(struct firn_explain_partition) partitions;
     FIRN_ARRAY(struct firn_explain_file) files;
     struct firn_map numbers; /* of partitions */
@@ -130,6 +130,19 @@ static void explain_leaf(const struct reading *reading, struct firn_explain_leaf
     firn_explain_tally_add(&stay->kept, one);
 }
 
+/* Most manifests of a large table have no file that stays, and need none. */
+static struct firn_explain_leaf *leaves_of(const struct reading *reading)
+{
+    const struct firn_explaining *run = reading->run;
+    struct part *part = reading->part;
+    if (part->leaves)
+        return part->leaves;
+    part->leaves = FIRN_NEW_ARRAY(reading->arena, struct firn_explain_leaf, run->leaf_count);
+    for (size_t i = 0; i < run->leaf_count; i++)
+        part->leaves[i].leaf = run->leaves[i].leaf;
+    return part->leaves;
+}
+
 /* The path is kept for those who look into the file only: there may be millions. */
 static void keep_file(const struct reading *reading, const struct firn_data_file *file,
                       const struct firn_explain_tally *one)
@@ -144,8 +157,9 @@ static void keep_file(const struct reading *reading, const struct firn_data_file
         kept.path = firn_text_copy(reading->arena, file->path);
         FIRN_PUSH(reading->arena, &reading->part->files, kept);
     }
+    struct firn_explain_leaf *leaves = leaves_of(reading);
     for (size_t i = 0; i < reading->run->leaf_count; i++)
-        explain_leaf(reading, &reading->part->leaves[i], file, one);
+        explain_leaf(reading, &leaves[i], file, one);
 }
 
 static struct firn_explain_partition *add_partition(struct firn_arena *arena, struct part *part, struct firn_bytes key,
@@ -235,9 +249,6 @@ static firn_status explain_manifest(struct firn_op *op, void *context, size_t in
                          FIRN_FMT(row->path), row->spec_id);
     struct reading reading = { run, spec, run->spec_types[spec - run->metadata->specs], op->arena, part };
     part->is_kept = firn_predicate_manifest_may_match(run->where, spec, reading.types, row);
-    part->leaves = FIRN_NEW_ARRAY(op->arena, struct firn_explain_leaf, run->leaf_count);
-    for (size_t i = 0; i < run->leaf_count; i++)
-        part->leaves[i].leaf = run->leaves[i].leaf;
     firn_map_init(&part->numbers, op->arena);
     return firn_manifest_look(op, run->table->store, run->metadata, row, options, explain_entries, &reading);
 }

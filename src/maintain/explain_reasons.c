@@ -144,8 +144,11 @@ static void mend_function(struct reasoning *reasoning, const struct firn_predica
     const char *more = is_partition_source(reasoning->run, leaf->field->id)
                            ? "; the table is partitioned by this column, and partitions are ruled out then, too"
                            : "";
+    bool has_zone = leaf->field->type.id == FIRN_TYPE_TIMESTAMPTZ || leaf->field->type.id == FIRN_TYPE_TIMESTAMPTZ_NS;
     if (instead.len > 0)
-        reason->advice = firn_text_format(arena, "say it of the column: %.*s%s", FIRN_FMT(instead), more);
+        reason->advice =
+            firn_text_format(arena, "say it of the column: %.*s%s%s", FIRN_FMT(instead), more,
+                             has_zone ? "; where the session's time zone is not UTC, shift the times" : "");
     else
         reason->advice =
             firn_text_format(arena,
