@@ -254,22 +254,24 @@ static void check_overlap(struct firn_health_checks *checks)
     if (!column || column->files_per_point_in_partition < 0 || beside < OVERLAP_FILES_MIN ||
         !firn_health_judge(checks->limits, FIRN_HEALTH_OVERLAP, column->files_per_point_in_partition / beside, &level))
         return;
-    firn_health_add(checks,
-                    (struct firn_health_finding){
-                        .level = level,
-                        .code = "overlap",
-                        .symptom = firn_text_format(checks->op->arena,
-                                                    "a filter for one %.*s opens %.1f of the %.1f files of a "
-                                                    "partition; %.*s of %.*s files are sorted as the "
-                                                    "table's sort order says",
-                                                    FIRN_FMT(column->name), column->files_per_point_in_partition,
-                                                    beside, FIRN_FMT(count_text(checks, count_sorted(survey))),
-                                                    FIRN_FMT(count_text(checks, survey->total.data.files))),
-                        .cause = FIRN_TEXT("writers do not sort, or many sorted commits overlap each other"),
-                        .call = firn_health_call(checks, "rewrite_data_files",
-                                                 "strategy => 'sort', options => map('rewrite-all', 'true')"),
-                        .cost = { .bytes = survey->total.data.bytes, .files = survey->total.data.files },
-                    });
+    firn_health_add(
+        checks,
+        (struct firn_health_finding){
+            .level = level,
+            .code = "overlap",
+            .symptom = firn_text_format(checks->op->arena,
+                                        "a filter for one %.*s opens %.1f of the %.1f files of a "
+                                        "partition; %.*s of %.*s files are sorted as the "
+                                        "table's sort order says",
+                                        FIRN_FMT(column->name), column->files_per_point_in_partition, beside,
+                                        FIRN_FMT(count_text(checks, count_sorted(survey))),
+                                        FIRN_FMT(count_text(checks, survey->total.data.files))),
+            .cause = FIRN_TEXT("writers do not sort, or many sorted commits overlap each other"),
+            .command = firn_health_command(checks, "rewrite-data-files", "--strategy sort --option rewrite-all=true"),
+            .call = firn_health_call(checks, "rewrite_data_files",
+                                     "strategy => 'sort', options => map('rewrite-all', 'true')"),
+            .cost = { .bytes = survey->total.data.bytes, .files = survey->total.data.files },
+        });
 }
 
 firn_status firn_health_check_columns(struct firn_health_checks *checks)

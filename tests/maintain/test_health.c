@@ -529,6 +529,7 @@ static void overlap(void **state)
     struct firn_health_report report = examine(op, &scene.world.table, ANY_SIZE);
     check_codes(op, &report, "overlap");
     assert_int_equal(report.findings[0].level, FIRN_HEALTH_WARNING);
+    assert_non_null(strstr(report.findings[0].command.data, " --strategy sort --option rewrite-all=true"));
     scene_end(op, &scene);
 }
 
