@@ -121,7 +121,7 @@ static firn_status put_blocks(struct firn_op *op, const struct writing *writing,
                               struct firn_arena *results, struct firn_sorted_run *out)
 {
     const struct firn_run_writer *writer = writing->writer;
-    size_t *done = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)writer->run->schema.leaf_count + 1);
+    size_t *done = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)writer->run->schema.leaf_count + 1); /* of each part */
     uint32_t block = 0;
     for (uint32_t first = writing->first; first < writing->end; first += writer->block_rows) {
         struct firn_run_block place = { 0 };
@@ -133,38 +133,49 @@ static firn_status put_blocks(struct firn_op *op, const struct writing *writing,
 }
 
 static firn_status put_stretch(struct firn_op *op, struct writing *writing, struct firn_buffer *bytes,
-                               struct firn_sorted_run *out)
+                               struct firn_arena *results, struct firn_sorted_run *out)
 {
     const struct firn_group_run *run = writing->writer->run;
-    struct firn_arena scratch, *results = op->arena;
     uint32_t part_count = run->schema.leaf_count + 1;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    for (uint32_t i = 0; i < part_count; i++) {
+        firn_buffer_clear(&writing->parts[i].bytes);
+        writing->parts[i].sizes.count = 0;
+    }
+    FIRN_TRY(firn_pool_run(op, run->context->pool, part_count, 0, make_parts, writing));
+    return put_blocks(op, writing, bytes, results, out);
+}
+
+static firn_status put_stretches(struct firn_op *op, struct writing *writing, struct firn_arena *results,
+                                 struct firn_sorted_run *out)
+{
+    const struct firn_sorted_rows *rows = writing->rows;
+    uint32_t block_rows = writing->writer->block_rows, part_count = writing->writer->run->schema.leaf_count + 1;
+    double blocks = STRETCH_BYTES / (firn_sorted_row_bytes(rows) * block_rows);
+    uint32_t at_once = (uint32_t)FIRN_MAX(FIRN_MIN(blocks, UINT32_MAX / block_rows), 1) * block_rows;
+    struct firn_buffer bytes = { 0 };
+    firn_status status = FIRN_OK;
     writing->parts = FIRN_NEW_ARRAY(op->arena, struct part_writer, part_count);
-    firn_status status = firn_pool_run(op, run->context->pool, part_count, 0, make_parts, writing);
-    if (status == FIRN_OK)
-        status = put_blocks(op, writing, bytes, results, out);
+    while (status == FIRN_OK && writing->end < rows->count) {
+        writing->first = writing->end;
+        writing->end += FIRN_MIN(at_once, rows->count - writing->first);
+        status = put_stretch(op, writing, &bytes, results, out);
+    }
     for (uint32_t i = 0; i < part_count; i++)
         firn_buffer_done(&writing->parts[i].bytes);
-    op->arena = results;
-    firn_arena_done(&scratch);
+    firn_buffer_done(&bytes);
     return status;
 }
 
 firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writer, const struct firn_sorted_rows *rows,
                                 struct firn_sorted_run *out)
 {
-    struct firn_buffer bytes = { 0 };
     struct writing writing = { .writer = writer, .rows = rows };
-    double blocks = STRETCH_BYTES / (firn_sorted_row_bytes(rows) * writer->block_rows);
-    uint32_t at_once = (uint32_t)FIRN_MAX(FIRN_MIN(blocks, UINT32_MAX / writer->block_rows), 1) * writer->block_rows;
-    firn_status status = FIRN_OK;
+    struct firn_arena scratch, *results = op->arena;
     *out = (struct firn_sorted_run){ 0 };
-    while (status == FIRN_OK && writing.end < rows->count) {
-        writing.first = writing.end;
-        writing.end += FIRN_MIN(at_once, rows->count - writing.first);
-        status = put_stretch(op, &writing, &bytes, out);
-    }
-    firn_buffer_done(&bytes);
+    firn_arena_init(&scratch);
+    op->arena = &scratch;
+    firn_status status = put_stretches(op, &writing, results, out);
+    op->arena = results;
+    firn_arena_done(&scratch);
     return status;
 }
