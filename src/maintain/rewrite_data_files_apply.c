@@ -62,6 +62,7 @@ static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
             .output_spec_id = (int32_t)plan->options.output_spec_id,
             .file_bytes_max = (uint64_t)planned->file_bytes_max,
             .ordering = planned->ordering,
+            .file_rows = planned->file_rows,
         };
         for (uint32_t j = 0; j < planned->file_count; j++) {
             const struct firn_scan_file *scan = plan->files[planned->files[j]].scan;

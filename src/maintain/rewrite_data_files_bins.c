@@ -194,8 +194,13 @@ static firn_status make_cuts(struct firn_op *op, const struct firn_rewrite_plan 
     return FIRN_OK;
 }
 
-/* A sort takes the whole group, and makes as many files as the reference expects, of one size. What comes out is not
- * quite as large as what goes in, so the limit of a file leaves room. Reference: procedures.md, 2.5, step 8. */
+static int64_t live_rows(const struct firn_planned_file *file)
+{
+    return FIRN_MAX(file->scan->entry->file.record_count - file->known_deleted_rows, 0);
+}
+
+/* A sort takes the whole group, and makes as many files as the reference expects, with as many rows each.
+ * Reference: procedures.md, 2.5, step 8, and 2.7. */
 static void plan_sort(struct firn_op *op, const struct firn_rewrite_plan *plan, struct firn_planned_group *group,
                       int64_t live)
 {
@@ -205,17 +210,22 @@ static void plan_sort(struct firn_op *op, const struct firn_rewrite_plan *plan, 
     double sorted = FIRN_MIN((double)live * plan->options.compression_factor, (double)(INT64_MAX / 2));
     bin->pieces = FIRN_NEW_ARRAY(op->arena, struct firn_rewrite_piece, group->file_count);
     bin->piece_count = group->file_count;
-    for (uint32_t i = 0; i < group->file_count; i++)
+    int64_t rows = 0;
+    for (uint32_t i = 0; i < group->file_count; i++) {
+        const struct firn_planned_file *file = &plan->files[group->files[i]];
         bin->pieces[i] = (struct firn_rewrite_piece){
             .input = i,
-            .length = (uint64_t)file_size(&plan->files[group->files[i]].scan->entry->file),
+            .length = (uint64_t)file_size(&file->scan->entry->file),
         };
+        rows += live_rows(file);
+    }
     *bin_bytes = live;
     group->bins = bin;
     group->bin_bytes = bin_bytes;
     group->bin_count = 1;
     group->output_count = firn_output_expected_files(sizes, (int64_t)sorted);
-    group->file_bytes_max = firn_output_split_bytes(sizes, (int64_t)sorted);
+    group->file_bytes_max = firn_output_write_max(sizes);
+    group->file_rows = rows / group->output_count + (rows % group->output_count != 0);
 }
 
 firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite_plan *plan,

@@ -26,6 +26,7 @@ static firn_status look_at_group(struct firn_op *op, const struct firn_rewrite_c
         .output_spec_id = (int32_t)plan->options.output_spec_id,
         .file_bytes_max = (uint64_t)planned->file_bytes_max,
         .ordering = planned->ordering,
+        .file_rows = planned->file_rows,
     };
     return firn_rewrite_expect(op, context, &group, out);
 }

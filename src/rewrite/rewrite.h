@@ -45,6 +45,7 @@ struct firn_rewrite_group {
     int32_t output_spec_id;
     uint64_t file_bytes_max;              /* write-max: a file reaching it is ended at the next row group boundary */
     const struct firn_ordering *ordering; /* NULL: rows stay in reading order */
+    int64_t file_rows; /* with an ordering: rows of a file, about; 0: as many as file_bytes_max allows */
 };
 
 enum firn_verify { FIRN_VERIFY_COUNTS, FIRN_VERIFY_FULL };

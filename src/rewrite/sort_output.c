@@ -72,13 +72,20 @@ struct targets {
     bool is_last_file, is_last_row_group; /* all that is left goes there */
 };
 
+static double file_bytes_most(const struct appending *appending)
+{
+    const struct firn_rewrite_group *group = appending->output->run->group;
+    double most = (double)group->file_bytes_max;
+    return group->file_rows > 0 ? FIRN_MIN(most, (double)group->file_rows * row_bytes(appending)) : most;
+}
+
 static struct targets targets(const struct appending *appending)
 {
     const struct firn_sort_output *output = appending->output;
     double written = (double)firn_output_file_bytes(&output->output);
     double left =
         (double)firn_output_row_group_bytes(&output->output) + (double)output->rows_left * row_bytes(appending);
-    double files = parts_of(written + left, (double)output->run->group->file_bytes_max);
+    double files = parts_of(written + left, file_bytes_most(appending));
     double file_bytes = (written + left) / files, rest = FIRN_MAX(file_bytes - written, 1);
     double row_groups = parts_of(rest, (double)output->run->row_group_bytes);
     return (struct targets){ file_bytes, rest / row_groups, files <= 1, files <= 1 && row_groups <= 1 };

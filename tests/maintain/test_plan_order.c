@@ -312,6 +312,7 @@ static void outputs_are_those_of_the_reference(void **state)
         CHECK_OK(op, firn_rewrite_plan_bins(op, &plan, &group));
         CHECK(group.output_count == cases[i].files, "case %zu: %d files", i, (int)group.output_count);
         CHECK(group.bin_count == 1 && group.bins[0].piece_count == 1, "case %zu", i);
+        CHECK(group.file_rows == (10 + group.output_count - 1) / group.output_count, "case %zu", i);
     }
 }
 
