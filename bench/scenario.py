@@ -35,6 +35,7 @@ COLUMNS = {  # field id and what a row holds, over its number `id`
     "kind": (5, "['card', 'transfer', 'fee', 'interest'][1 + (hash(id, 3) % 4)::INTEGER]"),
     "reference": (6, "md5(id::VARCHAR)"),
 }
+WHERE = f"account_id = {ACCOUNT} AND created_at >= TIMESTAMP '2026-07-05 00:00:00' AND created_at < TIMESTAMP '2026-07-06 00:00:00'"
 TYPES = ["long", "timestamp", "long", "decimal(12, 2)", "string", "string"]
 SCHEMA = {"type": "struct", "schema-id": 0, "fields": [
     {"id": number, "name": name, "required": False, "type": kind} for (name, (number, _)), kind in zip(COLUMNS.items(), TYPES)]}
@@ -47,7 +48,7 @@ sys.path.insert(0, {INTEROP!r})
 import engines
 connection = engines.start_duckdb()
 connection.execute("SET threads = {THREADS}; SET enable_progress_bar = false")
-where = "WHERE account_id = {ACCOUNT} AND created_at >= TIMESTAMP '2026-07-05' AND created_at < TIMESTAMP '2026-07-06'"
+where = "WHERE {WHERE}"
 table = f"iceberg_scan('{{sys.argv[1]}}')" if sys.argv[1].endswith(".metadata.json") else f"read_parquet({{json.load(open(sys.argv[1]))}})"
 start = time.monotonic()
 count, total = connection.execute(f"SELECT count(*), sum(amount) FROM {{table}} {{where}}").fetchone()
@@ -86,7 +87,7 @@ class Stream:
             shutil.rmtree(self.distinct, ignore_errors=True)
             os.makedirs(self.distinct)
             # Most files are small, and some are as large as the greatest.
-            rows = [int(SMALLEST * (GREATEST / SMALLEST) ** self.random.random() ** 3 / ROW_BYTES) for _ in range(self.arguments.distinct)]
+            rows = [int(SMALLEST * (GREATEST / SMALLEST) ** self.random.random() ** 10 / ROW_BYTES) for _ in range(self.arguments.distinct)]
             starts = [sum(rows[:number]) for number in range(len(rows))]
             with ThreadPoolExecutor(THREADS) as threads:
                 data = list(threads.map(self.write_data, range(len(rows)), starts, rows))
@@ -225,8 +226,9 @@ class Scenario:
         """Numbers of the table as it is now."""
         (counts,), _ = self.query("""SELECT sum(content = 0), sum(content > 0), sum((content = 0) * file_size_in_bytes), sum(record_count * (content = 0)),
             (SELECT count(*) FROM {table}.manifests), (SELECT count(*) FROM {table}.snapshots) FROM {table}.files""")
+        planning = self.firn("explain", self.stream.folder, "--where", WHERE)
         # The files that a reader of one account opens: all whose bounds do not exclude it.
-        rows, planning = self.query(f"""SELECT file_path, file_size_in_bytes FROM {{table}}.files WHERE content > 0 OR
+        rows, _ = self.query(f"""SELECT file_path, file_size_in_bytes FROM {{table}}.files WHERE content > 0 OR
             (readable_metrics.account_id.lower_bound <= {ACCOUNT} AND readable_metrics.account_id.upper_bound >= {ACCOUNT})""")
         return {"data files": counts[0], "delete files": counts[1], "data MB": counts[2] / MB, "rows": counts[3], "manifests": counts[4],
                 "snapshots": counts[5], "stored MB": self.stream.stored() / MB, "plan s": planning.wall, "files to read": len(rows),
@@ -243,7 +245,7 @@ class Scenario:
                 subprocess.run([sys.executable, "-c", DUCKDB_READ, source, found], check=True, timeout=self.arguments.limit)
                 with open(found, encoding="utf-8") as file:
                     one = json.load(file)
-                result |= {name: one["seconds"], "rows read": one["rows"]}
+                result |= {name: one["seconds"], "found": f"{one['rows']} rows"}
             except subprocess.TimeoutExpired:
                 result[name] = None
         return result
@@ -256,14 +258,23 @@ class Scenario:
         self.job("manifests", "rewrite-manifests", place)
         self.job("expire", "expire-snapshots", place, "--older-than", "2026-07-06 00:00:00", "--retain-last", "1")
         self.job("orphans", "remove-orphan-files", place, "--dry-run")
-        return before, self.look()
+        after = self.look()
+        if before["read s"] and after["read s"] and before["found"] != after["found"]:
+            sys.exit(f"rows were {before['found']}, and are {after['found']}")
+        return before, after
+
+
+def text_of(value):
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
 def show(before, after, jobs):
     print(f"{'':<24}{'before':>14}{'after':>14}{'':>10}")
     for name, value in before.items():
-        texts = ["-" if number is None else f"{number:,.0f}" if isinstance(number, int) else f"{number:,.2f}" for number in (value, after[name])]
-        ratio = f"{value / after[name]:>9.1f}x" if value and after[name] else ""
+        texts = [text_of(number) for number in (value, after[name])]
+        ratio = f"{value / after[name]:>9.1f}x" if value and after[name] and not isinstance(value, str) else ""
         print(f"{name:<24}{texts[0]:>14}{texts[1]:>14}{ratio:>10}")
     print(f"\n{'job':<24}{'wall s':>14}{'cpu s':>14}{'peak MB':>10}")
     for name, taken in jobs.items():
