@@ -9,6 +9,7 @@ import os
 import random
 import time
 
+import pyarrow.parquet as parquet
 import pytest
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -160,6 +161,14 @@ def check_sound(firn):
     assert not report["broken"] and all(snapshot["readable"] for snapshot in report["snapshots"]), report
 
 
+def check_sorted(stream):
+    """Rows of a file come by account."""
+    for file in stream.hand.live(DATA):
+        if file["record_count"] > 60:  # not that of the month before
+            accounts = parquet.read_table(file["path"], columns=["account_id"]).column(0).to_pylist()
+            assert accounts == sorted(accounts)
+
+
 def check_gain(before, after, stored):
     """What the article promises of files and of a filtered read, in what can be counted."""
     print(f"before {before}, after {after}, stored {stored}")
@@ -196,16 +205,17 @@ def test_the_neglected_table_is_what_the_article_says(duck, neglected):
 
 def test_by_the_articles_statements(duck, neglected, kept):
     firn = Firn(kept.hand.lake.folder)
-    binpack, _, expire, orphans, manifests = call_blocks(ARTICLES[0][0])
+    binpack, by_account, expire, orphans, manifests = call_blocks(ARTICLES[0][0])
     table = kept.hand.table
     strays = [put_stray(table, ms_of(MONTH_END) / 1000, "task-failed.parquet"), put_stray(table, time.time(), "being-written.parquet")]
     kept.set_back(MONTH_END)
     firn("--quiet", "sql", "-e", "ALTER TABLE catalog.db.txn CREATE TAG `2026-06` RETAIN 365 DAYS")
     for hour in range(HOURS):
         kept.hour(hour)
-        firn("--quiet", "sql", "-e", binpack)
+        firn("--quiet", "sql", "-e", by_account if hour > 0 else binpack)
         kept.set_back(DAY + datetime.timedelta(minutes=57 * hour + 56))
     check_readers(duck, kept)
+    check_sorted(kept)
     full = stored_bytes(table)
 
     before = [snapshot["snapshot-id"] for snapshot in kept.metadata()["snapshots"]]
@@ -235,7 +245,7 @@ def test_by_firn_maintain(duck, neglected, kept):
         file.write("""maintain:
   tables:
     db.txn:
-      compact: { every: 1h }
+      compact: { every: 1h, strategy: sort, sort-order: account_id ASC NULLS LAST }
       manifests: { min-count: 2 }
       expire: { older-than: 0s, retain-last: 10 }
       orphans: { mode: delete }
@@ -257,6 +267,7 @@ def test_by_firn_maintain(duck, neglected, kept):
     assert report["status"] == "done" and not os.path.exists(stray)
 
     check_readers(duck, kept)
+    check_sorted(kept)
     check_files(kept.hand.table)
     check_sound(firn)
     metadata = kept.metadata()
