@@ -2,7 +2,7 @@
 """A day of a stream's commits, as the articles have it, and the maintenance it gets: files, planning, a filtered read and storage before
 and after, and what each job takes; see README.md.
 
-usage: FIRN=path scenario.py --cache DIR [--files N] [--commits N] [--distinct N] [--keys N] [--strategy binpack|sort] [--memory SIZE]
+usage: FIRN=path scenario.py --cache DIR [--files N] [--commits N] [--distinct N] [--keys N] [--strategy sort|binpack] [--memory SIZE]
                              [--limit SECONDS] [--json FILE] [--keep]
 """
 import argparse
@@ -288,7 +288,7 @@ def main():
     parser.add_argument("--commits", type=int, default=2880, help="one every 30 seconds, each with a file of equality deletes")
     parser.add_argument("--distinct", type=int, default=300, help="files that are not links to others, of each kind")
     parser.add_argument("--keys", type=int, default=50, help="of a delete file")
-    parser.add_argument("--strategy", choices=["binpack", "sort"], default="binpack")
+    parser.add_argument("--strategy", choices=["sort", "binpack"], default="sort")
     parser.add_argument("--memory", default="1G", help="for firn")
     parser.add_argument("--limit", type=float, default=600, help="seconds that a read may take")
     parser.add_argument("--json", help="file for the results")

@@ -4,6 +4,7 @@
 #include "maintain/rewrite_data_files.h"
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "maintain/branch_plan.h"
 #include "maintain/journal.h"
 #include "maintain/written_file.h"
@@ -60,19 +61,71 @@ static firn_status digest_table(struct firn_op *op, const struct firn_metadata *
     return status;
 }
 
-static firn_status add_deletes(struct firn_op *op, struct firn_buffer *out, const struct firn_delete_list *list)
+/* What digests of delete lists go by. The lists of a partition's files are ends of one array, each as long as its file
+ * is old: thousands of files with thousands of deletes are many millions of pairs, but only as many digests as deletes.
+ */
+struct delete_digests {
+    struct firn_map ends;      /* where a list ends, by address, to struct list_end */
+    struct firn_buffer *bytes; /* scratch */
+};
+
+/* Digests of what stands before an end: that of the last entry, of the last two, and so on. */
+struct list_end {
+    FIRN_ARRAY(struct firn_hash128) digests;
+};
+
+static struct list_end *find_end(struct delete_digests *digests, const struct firn_delete_list *list)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct firn_manifest_entry *entry = list->items[i];
-        const int64_t numbers[] = { entry->sequence_number, entry->file.content_offset, entry->file.content_bytes,
-                                    entry->file.file_bytes };
-        FIRN_TRY(add_text(op, out, entry->file.path));
-        FIRN_TRY(add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers));
+    const struct firn_manifest_entry **end = list->items + list->count;
+    struct firn_arena *arena = digests->ends.arena;
+    struct firn_bytes address = { (const uint8_t *)&end, sizeof end };
+    struct firn_map_entry *found = firn_map_find(&digests->ends, address);
+    if (!found) {
+        found = firn_map_put(&digests->ends, firn_bytes_copy(arena, address));
+        found->value.pointer = FIRN_NEW(arena, struct list_end);
     }
-    return add_numbers(op, out, NULL, 0);
+    return found->value.pointer;
 }
 
-static firn_status add_input(struct firn_op *op, struct firn_buffer *out, const struct firn_scan_file *scan)
+/* An entry, and the digest of those after it. */
+static firn_status add_delete(struct firn_op *op, struct firn_buffer *out, const struct firn_manifest_entry *entry,
+                              struct firn_hash128 after)
+{
+    const int64_t numbers[] = { entry->sequence_number, entry->file.content_offset, entry->file.content_bytes,
+                                entry->file.file_bytes };
+    FIRN_TRY(add_bytes(op, out, &after, sizeof after));
+    FIRN_TRY(add_text(op, out, entry->file.path));
+    return add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers);
+}
+
+static firn_status digest_deletes(struct firn_op *op, struct delete_digests *digests,
+                                  const struct firn_delete_list *list, struct firn_hash128 *out)
+{
+    *out = (struct firn_hash128){ 0 };
+    if (list->count == 0)
+        return FIRN_OK;
+    struct list_end *end = find_end(digests, list);
+    while (end->digests.count < list->count) {
+        size_t done = end->digests.count;
+        struct firn_hash128 after = done > 0 ? end->digests.items[done - 1] : (struct firn_hash128){ 0 };
+        firn_buffer_clear(digests->bytes);
+        FIRN_TRY(add_delete(op, digests->bytes, list->items[list->count - 1 - done], after));
+        FIRN_PUSH(digests->ends.arena, &end->digests, firn_hash128(firn_buffer_bytes(digests->bytes), 0));
+    }
+    *out = end->digests.items[list->count - 1];
+    return FIRN_OK;
+}
+
+static firn_status add_deletes(struct firn_op *op, struct firn_buffer *out, struct delete_digests *digests,
+                               const struct firn_delete_list *list)
+{
+    struct firn_hash128 digest;
+    FIRN_TRY(digest_deletes(op, digests, list, &digest));
+    return add_bytes(op, out, &digest, sizeof digest);
+}
+
+static firn_status add_input(struct firn_op *op, struct firn_buffer *out, struct delete_digests *digests,
+                             const struct firn_scan_file *scan)
 {
     struct firn_buffer key = { 0 };
     const struct firn_data_file *file = &scan->entry->file;
@@ -85,9 +138,9 @@ static firn_status add_input(struct firn_op *op, struct firn_buffer *out, const 
         status = add_bytes(op, out, key.data, key.len);
     firn_buffer_done(&key);
     FIRN_TRY(status);
-    FIRN_TRY(add_deletes(op, out, &scan->deletes.own));
-    FIRN_TRY(add_deletes(op, out, &scan->deletes.wide));
-    return add_deletes(op, out, &scan->deletes.equality);
+    FIRN_TRY(add_deletes(op, out, digests, &scan->deletes.own));
+    FIRN_TRY(add_deletes(op, out, digests, &scan->deletes.wide));
+    return add_deletes(op, out, digests, &scan->deletes.equality);
 }
 
 static firn_status add_bins(struct firn_op *op, struct firn_buffer *out, const struct firn_planned_group *group)
@@ -101,6 +154,22 @@ static firn_status add_bins(struct firn_op *op, struct firn_buffer *out, const s
         FIRN_TRY(add_numbers(op, out, NULL, 0));
     }
     return FIRN_OK;
+}
+
+static firn_status add_inputs(struct firn_op *op, struct firn_buffer *out, const struct firn_rewrite_plan *plan,
+                              const struct firn_planned_group *group)
+{
+    struct firn_arena arena;
+    struct firn_buffer bytes = { 0 };
+    struct delete_digests digests = { .bytes = &bytes };
+    firn_status status = FIRN_OK;
+    firn_arena_init(&arena);
+    firn_map_init(&digests.ends, &arena);
+    for (uint32_t i = 0; i < group->file_count && status == FIRN_OK; i++)
+        status = add_input(op, out, &digests, plan->files[group->files[i]].scan);
+    firn_buffer_done(&bytes);
+    firn_arena_done(&arena);
+    return status;
 }
 
 static firn_status add_group(struct firn_op *op, struct firn_buffer *out, const struct firn_rewrite_plan *plan,
@@ -118,8 +187,7 @@ static firn_status add_group(struct firn_op *op, struct firn_buffer *out, const 
     FIRN_TRY(add_text(op, out, plan->table_digest));
     FIRN_TRY(add_text(op, out, plan->order_text));
     FIRN_TRY(add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers));
-    for (uint32_t i = 0; i < group->file_count; i++)
-        FIRN_TRY(add_input(op, out, plan->files[group->files[i]].scan));
+    FIRN_TRY(add_inputs(op, out, plan, group));
     return add_bins(op, out, group);
 }
 
