@@ -3,10 +3,12 @@
 
 usage: run-tests.py [--build DIR] [PART...]
 
-Parts: unit (gcc), clang (builds without a warning), asan, tsan, checks, interop. Without a name all of them run. The output of each
-part goes to DIR/test-logs/PART.log; a part that fails shows what failed. Exits 1 when anything failed.
+Parts: unit (gcc), clang (builds without a warning), asan, tsan, checks, interop. Without a name all of them run, interop beside the
+sanitizers; those named run one after another. The output of each part goes to DIR/test-logs/PART.log; a part that fails shows what
+failed. Exits 1 when anything failed.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -20,6 +22,10 @@ SCRIPTS = os.path.join(ROOT, "scripts")
 TSAN_TESTS = re.compile(r"base/|store/|catalog/|rewrite/|maintain/")
 SHOWN_LINES = 60
 
+# Interop waits for the other engines much of the time, so that the sanitizers run beside it. Both need the first build.
+FIRST = ["unit", "checks"]
+LANES = [["interop"], ["clang", "asan", "tsan"]]
+
 
 class Counts:
     """What one part found: numbers, and the text to show for each failure."""
@@ -28,6 +34,11 @@ class Counts:
         self.passed = passed
         self.failures = list(failures)
         self.skipped = skipped
+
+    def add(self, other):
+        self.passed += other.passed
+        self.skipped += other.skipped
+        self.failures += other.failures
 
 
 class Runner:
@@ -149,6 +160,32 @@ def read_junit(report):
     return counts
 
 
+def run_part(runner, part):
+    """Runs one part and says what it found; never raises for what a part does wrong."""
+    log = os.path.join(runner.logs, part + ".log")
+    if os.path.exists(log):
+        os.remove(log)
+    start = time.monotonic()
+    try:
+        counts = getattr(runner, part)(log)
+    except Exception as problem:
+        tail = ""
+        if os.path.exists(log):
+            with open(log, encoding="utf-8") as file:
+                tail = "".join(file.readlines()[-SHOWN_LINES:])
+        counts = Counts(failures=[f"{problem}\n{tail}"])
+    seconds = time.monotonic() - start
+    skipped = f", skipped {counts.skipped}" if counts.skipped else ""
+    lines = [f"{part:<8} passed {counts.passed}, failed {len(counts.failures)}{skipped} ({seconds:.0f} s)"]
+    lines += ["  FAILED " + failure.removeprefix("FAILED ").replace("\n", "\n    ") for failure in counts.failures]
+    print("\n".join(lines), flush=True)
+    return counts
+
+
+def run_lane(runner, parts):
+    return [run_part(runner, part) for part in parts]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -156,25 +193,13 @@ def main():
     arguments = parser.parse_args()
     runner = Runner(arguments.build)
     total = Counts()
-    for part in arguments.parts or ["unit", "checks", "clang", "asan", "tsan", "interop"]:
-        log = os.path.join(runner.logs, part + ".log")
-        if os.path.exists(log):
-            os.remove(log)
-        start = time.monotonic()
-        try:
-            counts = getattr(runner, part)(log)
-        except RuntimeError as problem:
-            with open(log, encoding="utf-8") as file:
-                tail = "".join(file.readlines()[-SHOWN_LINES:])
-            counts = Counts(failures=[f"{problem}\n{tail}"])
-        seconds = time.monotonic() - start
-        skipped = f", skipped {counts.skipped}" if counts.skipped else ""
-        print(f"{part:<8} passed {counts.passed}, failed {len(counts.failures)}{skipped} ({seconds:.0f} s)", flush=True)
-        for failure in counts.failures:
-            print("  FAILED " + failure.removeprefix("FAILED ").replace("\n", "\n    "), flush=True)
-        total.passed += counts.passed
-        total.skipped += counts.skipped
-        total.failures += counts.failures
+    lanes = [arguments.parts] if arguments.parts else LANES
+    for part in () if arguments.parts else FIRST:
+        total.add(run_part(runner, part))
+    with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
+        for found in pool.map(lambda lane: run_lane(runner, lane), lanes):
+            for counts in found:
+                total.add(counts)
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {len(total.failures)} failed{skipped}", flush=True)
     sys.exit(bool(total.failures))
