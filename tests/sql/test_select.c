@@ -267,6 +267,14 @@ static void files_and_entries_are_shown(void **state)
           "total_data_file_size_in_bytes FROM db.t.partitions ORDER BY 1",
           "0|0|10|1|1|1; 1|0|20|1|0|2; 2|0|30|1|0|3" },
         { "SELECT sum(record_count) FROM db.t.partitions WHERE partition.p > 0", "50" },
+        { "SELECT record_count FROM db.t.files WHERE partition.p = 1 OR (readable_metrics.id.lower_bound <= 2 AND "
+          "readable_metrics.id.lower_bound >= 2)",
+          "30; 20" },
+        { "SELECT record_count FROM db.t.files WHERE content = 0 OR content = 1 ORDER BY 1", "10; 20; 30; 40" },
+        { "SELECT record_count FROM db.t.files WHERE record_count > 20 OR content = 1 OR "
+          "readable_metrics.id.lower_bound "
+          "<= 2 ORDER BY 1",
+          "10; 20; 30; 40" },
         { "SELECT count(DISTINCT last_updated_snapshot_id) FROM db.t.partitions p JOIN db.t.snapshots s ON "
           "p.last_updated_snapshot_id = s.snapshot_id AND p.last_updated_at = s.committed_at",
           "3" },
