@@ -48,8 +48,8 @@ struct firn_text firn_text_vformat(struct firn_arena *arena, const char *format,
 struct firn_text firn_text_lower(struct firn_arena *arena, struct firn_text text);
 struct firn_text firn_text_join(struct firn_arena *arena, struct firn_text a, struct firn_text b);
 
-/* The text as it may be shown on a terminal, on one line: control characters and bytes that are no UTF-8 as "\xNN".
- * `text` itself where there are none. */
+/* The text as it may be shown on a terminal, on one line: control characters, those that set the direction of
+ * text, and bytes that are no UTF-8 as "\xNN". `text` itself where there are none. */
 struct firn_text firn_text_printable(struct firn_arena *arena, struct firn_text text);
 
 /* A growing array in an arena: struct { type *items; size_t count; size_t capacity; }. Old storage stays in the arena

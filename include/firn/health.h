@@ -128,6 +128,7 @@ const char *firn_health_state_name(const struct firn_health_report *report);
  *      "manifests": {"count", "bytes", "entries", "tombstones", "target_bytes", "kinds": [{"spec_id", "content", and
  *          the first four}]},
  *      "snapshots": {"count", "expirable", "held_bytes", "expirable_bytes"}, "orphans": {"files", "bytes"} or null,
+ *      "orphans_problem" (why these could not be told, or null),
  *      "sort_orders": [{"sort_order_id", "files", "bytes", "rows"}],
  *      "refs": [{"name", "type", "snapshot_id", "snapshot_ms", "max_ref_age_ms", "expirable"}],
  *      "writers": [{"writer", "operation", "commits", "added_files", "added_bytes", "added_delete_files", "first_ms",

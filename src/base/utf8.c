@@ -45,11 +45,20 @@ static bool is_control(const unsigned char *at, size_t len)
     return (len == 1 && (at[0] < 0x20 || at[0] == 0x7f)) || (len == 2 && at[0] == 0xc2 && at[1] < 0xa0);
 }
 
+/* U+202A to U+202E and U+2066 to U+2069 set the direction of text: one name or command could be made to look like
+ * another. */
+static bool sets_direction(const unsigned char *at, size_t len)
+{
+    return len == 3 && at[0] == 0xe2 &&
+           ((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+}
+
 /* Bytes of the character at the start of `text` that stay as they are; 0: its first byte is to be escaped. */
 static size_t kept_len(struct firn_text text, enum escaping escaping)
 {
+    const unsigned char *at = (const unsigned char *)text.data;
     size_t len = firn_utf8_sequence(text);
-    return escaping == ESCAPE_UNPRINTABLE && is_control((const unsigned char *)text.data, len) ? 0 : len;
+    return escaping == ESCAPE_UNPRINTABLE && (is_control(at, len) || sets_direction(at, len)) ? 0 : len;
 }
 
 /* Stops at the last whole character or escape that `size` has room for. Gives back the length. */

@@ -492,7 +492,7 @@ const struct cli_command cmd_maintain = {
         "was killed is due again, and the next run takes what it had finished.\n\nThe report has what each step was "
         "predicted to take and took, in requests, bytes, seconds and money, and what a scan of everything and a month "
         "of storage cost before and after. --max-bytes, --max-requests and --max-time end compaction at a commit, best "
-        "gain first; what they leave is no failure.",
+        "gain first; what does not fit is left, and is no failure.",
     .examples = "  firn maintain db.txn --dry-run\n"
                 "  firn maintain --all --policy firn.yaml\n"
                 "  firn maintain db.txn --steps compact,expire --force\n"

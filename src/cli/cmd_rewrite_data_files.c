@@ -277,6 +277,8 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     struct cli_work work;
 
     struct firn_rewrite_limits limits = { .bytes_max = args->max_bytes, .requests_max = args->max_requests };
+    if (cli_is_given(cli, "sort-order") && firn_text_trim(args->sort_order).len == 0)
+        return firn_fail(op, FIRN_USAGE, "the sort order is empty: give columns, or leave it away");
     if (args->max_time.len > 0)
         FIRN_TRY(firn_age_parse(op, "max-time", args->max_time, &limits.time_ms_max));
     FIRN_TRY(cli_open_table(op, cli, args->table, &table));
@@ -324,8 +326,10 @@ const struct cli_command cmd_rewrite_data_files = {
         "anew, as often as commit.retry.num-retries says.\n\nWith --max-bytes, --max-requests or --max-time, groups "
         "run "
         "best gain first: by the requests that a scan of everything makes fewer afterwards (two for each file and for "
-        "each delete file opened), for each byte rewritten. The run ends at a commit: what was begun is finished and "
-        "committed, the first group always is, and what is left is counted in the report. That is no failure: the exit "
+        "each delete file opened), for each byte rewritten. A group that alone is more than --max-bytes or "
+        "--max-requests leave room for is left, so that a limit below every group rewrites nothing. The run ends at a "
+        "commit: what was begun is finished and committed, within --max-time the first group always is, and what is "
+        "left is counted in the report. That is no failure: the exit "
         "status is 0, and 7 only when groups failed.\n\nPages that need no change are copied as they lie, still "
         "compressed; the others are decoded and encoded. layout=balanced (the default) copies pages of sensible size "
         "unless samples say that the column becomes smaller by encoding it anew, layout=fastest copies whatever may "

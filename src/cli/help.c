@@ -94,9 +94,11 @@ static void print_command_help(FILE *out, const struct cli_command *command)
         fprintf(out, "\nexamples:\n%s", command->examples);
 }
 
-static const char exit_codes[] = "0 done, as far as limits allow, or nothing to do; 1 failed; 2 wrong usage; 3 not "
-                                 "found; 4 conflict after all retries; "
-                                 "5 the outcome of a commit is unknown; 6 corrupt input; 7 done in part";
+static const char exit_codes[] =
+    "0 done, as far as limits allow, or nothing to do; 1 failed; 2 wrong usage; 3 not "
+    "found; 4 conflict after all retries; "
+    "5 the outcome of a commit is unknown; 6 corrupt input; 7 done in part; 8 another run maintains the "
+    "table";
 
 void cli_print_help(FILE *out, const struct cli_command *command)
 {

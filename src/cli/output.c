@@ -68,18 +68,20 @@ void cli_print_table(struct cli *cli, const struct cli_column *columns, size_t c
 {
     struct firn_arena arena = { 0 };
     size_t *widths = FIRN_NEW_ARRAY(&arena, size_t, column_count);
+    struct firn_text *titles = FIRN_NEW_ARRAY(&arena, struct firn_text, column_count);
     struct firn_text *shown = FIRN_NEW_ARRAY(&arena, struct firn_text, row_count * column_count);
     for (size_t i = 0; i < row_count * column_count; i++)
         shown[i] = firn_text_printable(&arena, cells[i]);
     for (size_t c = 0; c < column_count; c++) {
-        widths[c] = strlen(columns[c].title);
+        titles[c] = firn_text_printable(&arena, firn_text_of(columns[c].title));
+        widths[c] = width_of(titles[c]);
         for (size_t r = 0; r < row_count; r++) {
             size_t width = width_of(shown[r * column_count + c]);
             widths[c] = width > widths[c] ? width : widths[c];
         }
     }
     for (size_t c = 0; c < column_count; c++)
-        print_cell(cli->out, firn_text_of(columns[c].title), widths[c], columns[c].right, c + 1 == column_count);
+        print_cell(cli->out, titles[c], widths[c], columns[c].right, c + 1 == column_count);
     for (size_t r = 0; r < row_count; r++)
         for (size_t c = 0; c < column_count; c++)
             print_cell(cli->out, shown[r * column_count + c], widths[c], columns[c].right, c + 1 == column_count);

@@ -89,6 +89,9 @@ void firn_explain_find_sort_columns(struct firn_arena *arena, struct firn_explai
 double firn_explain_share(const struct firn_explain_sort_column *column, const struct firn_data_file *file);
 /* Fills report->sorts. */
 void firn_explain_sorting(struct firn_op *op, struct firn_explaining *run);
+/* Whether an order by the column could make a reader open fewer files: what was estimated, else whether more files stay
+ * than partitions. */
+bool firn_explain_sorting_saves(const struct firn_explaining *run, struct firn_text column);
 /* The command and call that sort what the filter reads by a column. */
 void firn_explain_sort_remedy(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text column,
                               struct firn_text *command, struct firn_text *call);

@@ -204,7 +204,7 @@ static void mend_overlap(struct reasoning *reasoning, const struct firn_predicat
                                            FIRN_FMT(reason->why), FIRN_FMT(point->column), point->files,
                                            FIRN_MAX(point->files_in_partition, 0.0));
     }
-    if (reason->kept.files > 1)
+    if (reason->kept.files > 1 && firn_explain_sorting_saves(run, reason->column))
         firn_explain_sort_remedy(arena, run, reason->column, &reason->command, &reason->call);
     if (leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN)
         reason->advice = firn_text_format(arena,

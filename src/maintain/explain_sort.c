@@ -251,3 +251,26 @@ void firn_explain_sorting(struct firn_op *op, struct firn_explaining *run)
     run->report->sorts = sorts.items;
     run->report->sort_count = sorts.count;
 }
+
+static bool is_estimated(const struct firn_explaining *run, struct firn_text column)
+{
+    struct firn_arena arena = { 0 };
+    bool found = false;
+    for (size_t i = 0; i < run->sort_column_count && !found; i++)
+        found = firn_text_same(firn_schema_name(&arena, run->schema, run->sort_columns[i].field->id), column);
+    firn_arena_done(&arena);
+    return found;
+}
+
+bool firn_explain_sorting_saves(const struct firn_explaining *run, struct firn_text column)
+{
+    int64_t kept = 0, partitions = 0;
+    for (size_t i = 0; i < run->report->sort_count; i++)
+        if (firn_text_same(run->report->sorts[i].column, column))
+            return true;
+    for (size_t i = 0; i < run->partitions.count; i++) {
+        kept += run->partitions.items[i].kept.files;
+        partitions += run->partitions.items[i].kept.files > 0;
+    }
+    return !is_estimated(run, column) && kept > partitions;
+}

@@ -146,6 +146,8 @@ static void add_metadata_facts(struct facts *facts, const struct firn_survey *su
         add_fact(facts, "orphans",
                  firn_text_format(facts->arena, "%.*s of %.*s", FIRN_FMT(count_text(facts, survey->orphan_files)),
                                   FIRN_FMT(bytes_text(facts, survey->orphan_bytes))));
+    else if (survey->orphan_problem.len > 0)
+        add_fact(facts, "orphans", firn_text_format(facts->arena, "unknown: %.*s", FIRN_FMT(survey->orphan_problem)));
 }
 
 /* How many files a filter for one value opens, of the columns that readers are expected to filter by. */

@@ -133,6 +133,8 @@ static void put_metadata_tiles(struct firn_html *html, const struct firn_survey 
     if (survey->orphan_files >= 0)
         put_tile(html, "Orphan files", firn_health_html_count(html, survey->orphan_files),
                  firn_health_html_bytes(html, survey->orphan_bytes));
+    else if (survey->orphan_problem.len > 0)
+        put_tile(html, "Orphan files", FIRN_TEXT("unknown"), survey->orphan_problem);
 }
 
 /* Findings --------------------------------------------------------------------------------------------------------- */

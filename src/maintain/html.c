@@ -40,42 +40,19 @@ static const char *escape_of(char c)
     }
 }
 
-/* Characters that set the direction of text, U+202A to U+202E and U+2066 to U+2069, could make a command look like
- * another. */
-static const char *direction_of(struct firn_text text)
-{
-    static const char *const controls[] = { "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
-                                            "\u2066", "\u2067", "\u2068", "\u2069" };
-    for (size_t i = 0; i < FIRN_COUNT_OF(controls); i++)
-        if (firn_text_starts(text, firn_text_of(controls[i])))
-            return controls[i];
-    return NULL;
-}
-
-/* As "\xNN" of each byte. */
-static void put_bytes(struct firn_html *html, const char *bytes)
-{
-    for (; *bytes; bytes++)
-        firn_html_putf(html, "\\x%02x", (unsigned)(unsigned char)*bytes);
-}
-
 void firn_html_text(struct firn_html *html, struct firn_text text)
 {
     struct firn_text rest = firn_text_printable(html->op->arena, text);
     size_t plain = 0;
     while (plain < rest.len) {
         const char *escape = escape_of(rest.data[plain]);
-        const char *control = direction_of(firn_text_from(rest, plain));
-        if (!escape && !control) {
+        if (!escape) {
             plain++;
             continue;
         }
         append(html, firn_text_until(rest, plain));
-        if (escape)
-            firn_html_put(html, escape);
-        else
-            put_bytes(html, control);
-        rest = firn_text_from(rest, plain + (escape ? 1 : strlen(control)));
+        firn_html_put(html, escape);
+        rest = firn_text_from(rest, plain + 1);
         plain = 0;
     }
     append(html, rest);

@@ -138,6 +138,7 @@ struct firn_planned_group {
     uint32_t file_count;
     int64_t bytes;
     enum firn_group_verdict verdict;
+    bool is_cut; /* by the limit of bytes, or what that cut off: without it, it might have had enough files */
     const struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
     const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;

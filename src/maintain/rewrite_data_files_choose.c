@@ -228,8 +228,9 @@ static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, c
     for (size_t i = 0; i < candidates->count; i++) {
         int64_t bytes = FIRN_MAX(data_file(plan, candidates->items[i])->file_bytes, 0);
         if (!firn_group_has_room(&limits, group_weight(&group), bytes)) {
+            group.is_cut |= firn_group_has_room(&plan->options.limits, group_weight(&group), bytes);
             FIRN_PUSH(op->arena, groups, group);
-            group = (struct firn_planned_group){ .files = candidates->items + i };
+            group = (struct firn_planned_group){ .files = candidates->items + i, .is_cut = group.is_cut };
         }
         group.file_count++;
         group.bytes += bytes;
@@ -305,7 +306,7 @@ static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_pla
     group->verdict = FIRN_GROUP_UNCHANGED;
     if (age == FIRN_GROUP_UNCHANGED_SINCE)
         return FIRN_OK;
-    group->verdict = FIRN_GROUP_FEW;
+    group->verdict = group->is_cut ? FIRN_GROUP_OVER_BYTES : FIRN_GROUP_FEW;
     if (!rewrite_all && !has_enough(plan, group))
         return FIRN_OK;
     group->verdict = FIRN_GROUP_SETTLED;

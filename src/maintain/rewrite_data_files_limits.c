@@ -59,9 +59,11 @@ void firn_rewrite_plan_fit(struct firn_op *op, struct firn_rewrite_plan *plan)
     size_t count = 0;
     if (limits->bytes_max == 0 && limits->requests_max == 0)
         return;
-    for (uint32_t i = 0; i < plan->packed_count; i++)
+    for (uint32_t i = 0; i < plan->packed_count; i++) {
+        plan->is_capped |= plan->packed[i].verdict == FIRN_GROUP_OVER_BYTES; /* cut to too few files */
         if (plan->packed[i].verdict == FIRN_GROUP_CHOSEN)
             chosen[count++] = &plan->packed[i];
+    }
     qsort_r(chosen, count, sizeof *chosen, compare_gain, plan);
     for (size_t i = 0; i < count; i++) {
         chosen[i]->verdict = fit(plan, chosen[i], &room);

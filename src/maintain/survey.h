@@ -148,7 +148,8 @@ struct firn_survey {
     int64_t expirable_bytes;            /* of these, about: what expiry would free */
     int64_t metadata_bytes;             /* of metadata.json; FIRN_SURVEY_UNKNOWN */
     int64_t manifest_target_bytes;      /* commit.manifest.target-size-bytes */
-    int64_t orphan_files, orphan_bytes; /* FIRN_SURVEY_UNKNOWN: not asked */
+    int64_t orphan_files, orphan_bytes; /* FIRN_SURVEY_UNKNOWN: not asked, or not to be told */
+    struct firn_text orphan_problem;    /* why they could not be told; empty: nothing stood in the way */
 };
 
 struct firn_survey_options {

@@ -231,6 +231,7 @@ json_t *firn_survey_json(struct firn_op *op, const struct firn_survey *survey)
     firn_json_set(json, "manifests", manifests_json(survey));
     firn_json_set(json, "snapshots", snapshots_json(survey));
     firn_json_set(json, "orphans", orphans_json(survey));
+    firn_json_set_text_or_null(json, "orphans_problem", survey->orphan_problem);
     firn_json_set(json, "sort_orders", orders_json(survey));
     firn_json_set(json, "refs", refs_json(op, survey));
     firn_json_set(json, "writers", writers_json(survey));

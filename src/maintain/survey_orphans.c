@@ -8,12 +8,17 @@ firn_status firn_survey_orphans(struct firn_op *op, struct firn_pool *pool, stru
 {
     struct firn_remove_orphan_files_args args = { 0 };
     struct firn_orphan_plan *plan;
-    firn_status status = firn_remove_orphan_files_plan(op, pool, table, &args, &plan);
-    if (status == FIRN_DENIED || status == FIRN_USAGE || status == FIRN_UNSUPPORTED) {
-        firn_log(op, FIRN_LOG_WARN, "orphans of %.*s are not known: %s", FIRN_FMT(table->name), op->error.text);
+    struct firn_op trial = *op;
+    firn_status status = firn_remove_orphan_files_plan(&trial, pool, table, &args, &plan);
+    if (status == FIRN_CANCELLED) {
+        op->error = trial.error;
+        return status;
+    }
+    if (status != FIRN_OK) {
+        firn_log(op, FIRN_LOG_WARN, "orphans of %.*s are not known: %s", FIRN_FMT(table->name), trial.error.text);
+        out->orphan_problem = firn_text_copy(op->arena, firn_text_of(trial.error.text));
         return FIRN_OK;
     }
-    FIRN_TRY(status);
     const struct firn_orphan_report *report = firn_orphan_plan_report(plan);
     out->orphan_files = report->orphan_count;
     out->orphan_bytes = report->orphan_bytes;

@@ -5,7 +5,8 @@
 #include "maintain/survey.h"
 
 /* Estimates them through the plan of remove_orphan_files, with its defaults. Where it refuses (gc.enabled=false,
- * another table's files) they stay unknown, and a warning says why. */
+ * another table's files) or cannot tell (metadata of an old snapshot is lost) they stay unknown, and `out` and a
+ * warning say why. */
 FIRN_CHECKED firn_status firn_survey_orphans(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                              struct firn_survey *out);
 

@@ -421,6 +421,9 @@ bool firn_sort_image_accepts(enum firn_ordering_kind kind, const struct firn_typ
 
 static firn_status refuse(struct firn_op *op, const struct firn_sort_image *image)
 {
+    if (image->transform.text.len == 0)
+        return firn_fail(op, FIRN_UNSUPPORTED, "rows cannot be laid along a curve by '%.*s', which is %.*s",
+                         FIRN_FMT(image->leaf->path), FIRN_FMT(firn_type_text(op->arena, image->type)));
     return firn_fail(op, FIRN_UNSUPPORTED, "rows cannot be sorted by %.*s of '%.*s', which is %.*s",
                      FIRN_FMT(image->transform.text), FIRN_FMT(image->leaf->path),
                      FIRN_FMT(firn_type_text(op->arena, image->type)));

@@ -49,8 +49,8 @@ static firn_status add_field(struct firn_op *op, struct compiler *compiler, cons
         return FIRN_OK;
     const struct firn_output_leaf *leaf = firn_output_schema_find(compiler->schema, field->source_id);
     if (!leaf || leaf->repeated || leaf->in_variant)
-        return firn_fail(op, FIRN_UNSUPPORTED, "rows cannot be sorted by field %d, which is no single value of a row",
-                         field->source_id);
+        return firn_fail(op, FIRN_UNSUPPORTED, "rows cannot be sorted by '%.*s', which is no single value of a row",
+                         FIRN_FMT(firn_schema_name(op->arena, compiler->schema->schema, field->source_id)));
     FIRN_TRY(firn_sort_image_find(op, compiler->ordering, field, leaf->node, &leaf->field->type, &column->image));
     column->leaf = add_leaf(key, leaf);
     set_markers(compiler, field, column);

@@ -53,6 +53,9 @@ static void printable_texts(void **state)
         { FIRN_TEXT_INIT("a b \\x \xc3\xa9 \xe2\x82\xac"), "a b \\x \xc3\xa9 \xe2\x82\xac",
           "a b \\x \xc3\xa9 \xe2\x82\xac" },
         { FIRN_TEXT_INIT("a\nb\x1b[2J\x7f"), "a\\x0ab\\x1b[2J\\x7f", "a\nb\x1b[2J\x7f" },
+        { FIRN_TEXT_INIT("\u202agpj\u202e\u2066x\u2069"),
+          "\\xe2\\x80\\xaagpj\\xe2\\x80\\xae\\xe2\\x81\\xa6x\\xe2\\x81\\xa9", "\u202agpj\u202e\u2066x\u2069" },
+        { FIRN_TEXT_INIT("\u2029\u202f\u2065\u206a"), "\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a" },
         { FIRN_TEXT_INIT("\xc2\x9b\xc2\xa0"), "\\xc2\\x9b\xc2\xa0", "\xc2\x9b\xc2\xa0" },
         { FIRN_TEXT_INIT("bad\xff.parquet\xe2\x82"), "bad\\xff.parquet\\xe2\\x82", "bad\\xff.parquet\\xe2\\x82" },
     };

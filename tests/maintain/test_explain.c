@@ -417,6 +417,28 @@ static void sorting_is_estimated_by_the_stated_formula(void **state)
     history_close(&history);
 }
 
+/* One file a partition is the least that any order leaves. */
+static void single_files_are_not_to_be_sorted(void **state)
+{
+    enum { PARTITIONS = 4 };
+    struct history history;
+    struct firn_data_file files[PARTITIONS];
+    history_open(&history, test_op(state), NULL);
+    for (int i = 0; i < PARTITIONS; i++) {
+        struct firn_text name = firn_text_format(history.op->arena, "s%d.parquet", i);
+        files[i] = survey_bounded(&history, survey_file(&history, name.data, i, MIB, 100), "a", "k");
+        files[i] = survey_counted(&history, files[i], 100, 0);
+    }
+    survey_make(&history, (struct survey_commit){ .added = files, .added_count = PARTITIONS });
+    const char *const filters[] = { "v = 'c'", "v = 'c' OR v = 'd'" };
+    for (size_t i = 0; i < FIRN_COUNT_OF(filters); i++) {
+        struct firn_explain_report report = explain(&history, filters[i]);
+        assert_int_equal(report.sort_count, 0);
+        assert_int_equal(need_reason(&report, "overlapping-bounds")->command.len, 0);
+    }
+    history_close(&history);
+}
+
 /* Snapshots -------------------------------------------------------------------------------------------------------- */
 
 static void snapshots_are_chosen_by_id_reference_and_time(void **state)
@@ -480,6 +502,7 @@ int main(void)
         TEST(branches_are_mended_where_they_are),
         TEST(delete_files_cost_their_readers),
         TEST(sorting_is_estimated_by_the_stated_formula),
+        TEST(single_files_are_not_to_be_sorted),
         TEST(snapshots_are_chosen_by_id_reference_and_time),
         TEST(files_that_cannot_be_read_stay_whole),
     };

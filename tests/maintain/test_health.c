@@ -1,6 +1,7 @@
 /* Health: each finding comes with exactly its cause, and goes when the command that it names was run. */
 #include "maintain/corpus_table.h"
 #include "maintain/scene.h"
+#include "maintain/survey.h"
 
 #include "firn/expire_snapshots.h"
 #include "firn/health.h"
@@ -427,6 +428,25 @@ static void orphans(void **state)
     scene_end(op, &scene);
 }
 
+/* An old snapshot's list is lost: what it held cannot be told from orphans, and all else is measured. */
+static void orphans_that_cannot_be_told(void **state)
+{
+    struct firn_op *op = test_op(state);
+    scene_begin(op, &scene, 2, NULL);
+    add_files(op, &scene, 1, 2);
+    CHECK_OK(op, firn_table_refresh(op, &scene.world.table));
+    struct firn_text list = scene.world.table.metadata->snapshots[0].manifest_list;
+    CHECK_OK(op, firn_store_delete(op, scene.world.store, &list, 1, NULL));
+    struct firn_health_report report = examine(op, &scene.world.table, "");
+    assert_int_equal(report.survey->total.data.files, 2);
+    assert_true(report.survey->orphan_files < 0);
+    json_t *survey = json_object_get(firn_health_json(op, &report, true), "survey");
+    assert_true(json_is_null(json_object_get(survey, "orphans")));
+    CHECK(strstr(json_string_value(json_object_get(survey, "orphans_problem")), "snap-"), "%s",
+          json_string_value(json_object_get(survey, "orphans_problem")));
+    scene_end(op, &scene);
+}
+
 /* Partitions and columns --------------------------------------------------------------------------------------------
  */
 
@@ -636,6 +656,7 @@ int main(void)
         TEST(the_metadata_file),
         TEST(stale_tags),
         TEST(orphans),
+        TEST(orphans_that_cannot_be_told),
         TEST(too_many_partitions),
         TEST(metrics),
         TEST(metrics_that_are_switched_off),

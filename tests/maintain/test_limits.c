@@ -96,6 +96,18 @@ static void a_large_partition_is_done_in_parts(void **state)
     scene_end(op, &limited.scene);
 }
 
+/* As the help says: a limit below every group is room for none. */
+static void a_byte_is_room_for_nothing(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct limited limited = { 0 };
+    begin_limited(op, &limited);
+    run_limited(op, &limited, (struct firn_rewrite_limits){ .bytes_max = 1 }, "false");
+    assert_int_equal(limited.report.commits, 0);
+    assert_int_equal(limited.report.left.files, 18);
+    scene_end(op, &limited.scene);
+}
+
 static void delete_files_are_gain_too(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -182,9 +194,13 @@ static void the_pace_so_far_is_kept_in_mind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(bytes_go_where_they_gain_most), TEST(a_large_partition_is_done_in_parts),
-        TEST(delete_files_are_gain_too),     TEST(requests_are_kept_to),
-        TEST(time_ends_a_run_at_a_commit),   TEST(the_pace_so_far_is_kept_in_mind),
+        TEST(bytes_go_where_they_gain_most),
+        TEST(a_large_partition_is_done_in_parts),
+        TEST(a_byte_is_room_for_nothing),
+        TEST(delete_files_are_gain_too),
+        TEST(requests_are_kept_to),
+        TEST(time_ends_a_run_at_a_commit),
+        TEST(the_pace_so_far_is_kept_in_mind),
     };
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }
