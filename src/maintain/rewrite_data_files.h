@@ -96,7 +96,7 @@ enum firn_rewrite_verdict {
     FIRN_VERDICT_ALL,      /* rewrite-all */
     FIRN_VERDICT_DELETES,  /* delete-file-threshold or delete-ratio-threshold */
     FIRN_VERDICT_UNSORTED, /* rewrite-unsorted-only: not in order by what is known */
-    FIRN_VERDICT_OVERLAPS, /* rewrite-unsorted-only: in order, but others are, too, with keys in its range */
+    FIRN_VERDICT_OVERLAPS, /* rewrite-unsorted-only: in order, but with keys of others in its range */
     FIRN_VERDICT_FORMAT,   /* qualifies, left alone: firn cannot rewrite it */
     FIRN_VERDICT_ENCRYPTED,
     FIRN_VERDICT_SCHEMA,
@@ -150,17 +150,23 @@ struct firn_planned_group {
 };
 
 /* What manifests tell of a file and the order. */
-enum firn_file_order { FIRN_FILE_UNSORTED, FIRN_FILE_OVERLAPS, FIRN_FILE_SORTED };
+enum firn_file_order {
+    FIRN_FILE_UNSORTED,
+    FIRN_FILE_OVERLAPS, /* another file in order */
+    FIRN_FILE_JOINS,    /* is in order, and overlaps the joint range of what is rewritten in its partition */
+    FIRN_FILE_SORTED
+};
 
 #define FIRN_NO_GROUP UINT32_MAX
 
 struct firn_planned_file {
     const struct firn_scan_file *scan;
     enum firn_rewrite_verdict verdict;
-    int64_t known_deleted_rows; /* by vectors and position deletes of this file alone: manifests tell no more */
-    bool is_over_threshold;     /* delete-file-threshold or delete-ratio-threshold */
-    enum firn_file_order order; /* with rewrite-unsorted-only */
-    uint32_t group;             /* into `packed`; FIRN_NO_GROUP: none */
+    int64_t known_deleted_rows;         /* by vectors and position deletes of this file alone: manifests tell no more */
+    bool is_over_threshold;             /* delete-file-threshold or delete-ratio-threshold */
+    enum firn_rewrite_verdict obstacle; /* why firn cannot rewrite it; SIZE_FINE: it can */
+    enum firn_file_order order;         /* with rewrite-unsorted-only */
+    uint32_t group;                     /* into `packed`; FIRN_NO_GROUP: none */
 };
 
 struct firn_rewrite_plan {
@@ -210,7 +216,7 @@ bool firn_rewrite_order_needs_metrics(const struct firn_rewrite_plan *plan);
  * their columns. */
 const struct firn_ordering *firn_rewrite_order_of_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                                         const struct firn_planned_group *group);
-/* Sets the order of the plan's files, when rewrite-unsorted-only asks for it. */
+/* Sets the order of the plan's files, when rewrite-unsorted-only asks for it. Obstacles and thresholds are known. */
 FIRN_CHECKED firn_status firn_rewrite_find_sorted(struct firn_op *op, struct firn_rewrite_plan *plan);
 /* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and
  * `has_unreadable_deletes`. Pure. */

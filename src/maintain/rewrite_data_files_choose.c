@@ -58,6 +58,7 @@ static void judge_deletes(const struct firn_rewrite_options *options, struct fir
 static const enum firn_rewrite_verdict order_verdicts[] = {
     [FIRN_FILE_UNSORTED] = FIRN_VERDICT_UNSORTED,
     [FIRN_FILE_OVERLAPS] = FIRN_VERDICT_OVERLAPS,
+    [FIRN_FILE_JOINS] = FIRN_VERDICT_OVERLAPS,
     [FIRN_FILE_SORTED] = FIRN_VERDICT_SIZE_FINE,
 };
 
@@ -111,13 +112,10 @@ static bool has_unreadable_deletes(const struct firn_rewrite_plan *plan, const s
            (has_unreadable(&deletes->equality) || has_unreadable(&deletes->wide) || has_unreadable(&deletes->own));
 }
 
-static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_planned_file *file,
-                                            bool is_twice)
+static enum firn_rewrite_verdict find_obstacle(const struct firn_rewrite_plan *plan,
+                                               const struct firn_planned_file *file, bool is_twice)
 {
     const struct firn_data_file *data = &file->scan->entry->file;
-    enum firn_rewrite_verdict verdict = qualify(&plan->options, file);
-    if (verdict == FIRN_VERDICT_SIZE_FINE)
-        return verdict;
     if (is_twice)
         return FIRN_VERDICT_TWICE;
     if (data->format != FIRN_FILE_PARQUET)
@@ -126,7 +124,14 @@ static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan
         return FIRN_VERDICT_ENCRYPTED;
     if (plan->schema_problem.len > 0)
         return FIRN_VERDICT_SCHEMA;
-    return has_unreadable_deletes(plan, &file->scan->deletes) ? FIRN_VERDICT_DELETE_FORMAT : verdict;
+    return has_unreadable_deletes(plan, &file->scan->deletes) ? FIRN_VERDICT_DELETE_FORMAT : FIRN_VERDICT_SIZE_FINE;
+}
+
+static enum firn_rewrite_verdict judge_file(const struct firn_rewrite_plan *plan, const struct firn_planned_file *file)
+{
+    enum firn_rewrite_verdict verdict = qualify(&plan->options, file);
+    bool is_wanted = verdict != FIRN_VERDICT_SIZE_FINE;
+    return is_wanted && file->obstacle != FIRN_VERDICT_SIZE_FINE ? file->obstacle : verdict;
 }
 
 static bool is_candidate(enum firn_rewrite_verdict verdict)
@@ -148,17 +153,23 @@ firn_status firn_rewrite_group_key(struct firn_op *op, const struct firn_rewrite
     return firn_buffer_append(op, out, spec_id, sizeof spec_id);
 }
 
-static void judge_files(struct firn_op *op, struct firn_rewrite_plan *plan)
+static firn_status judge_files(struct firn_op *op, struct firn_rewrite_plan *plan)
 {
     const bool *is_twice = find_twice(op, plan);
     for (uint32_t i = 0; i < plan->file_count; i++) {
         struct firn_planned_file *file = &plan->files[i];
         file->group = FIRN_NO_GROUP;
         judge_deletes(&plan->options, file);
-        file->verdict = judge_file(plan, file, is_twice[i]);
+        file->obstacle = find_obstacle(plan, file, is_twice[i]);
+    }
+    FIRN_TRY(firn_rewrite_find_sorted(op, plan));
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        struct firn_planned_file *file = &plan->files[i];
+        file->verdict = judge_file(plan, file);
         if (!is_candidate(file->verdict))
             plan->left_alone_count += file->verdict != FIRN_VERDICT_SIZE_FINE;
     }
+    return FIRN_OK;
 }
 
 /* Groups that an earlier run finished go first, as they are: what was done need not be done again. */
@@ -408,8 +419,7 @@ firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewri
     struct firn_map partitions;
     struct group_list groups = { 0 };
     look_at_deletes(op, plan);
-    FIRN_TRY(firn_rewrite_find_sorted(op, plan));
-    judge_files(op, plan);
+    FIRN_TRY(judge_files(op, plan));
     FIRN_TRY(take_finished(op, plan, &groups));
     size_t finished_count = groups.count;
     FIRN_TRY(collect_candidates(op, plan, &partitions));

@@ -14,11 +14,14 @@ static struct firn_text file_reason(struct firn_arena *arena, const struct firn_
     static const char *const orders[] = {
         [FIRN_FILE_UNSORTED] = "it is not marked as sorted by this order",
         [FIRN_FILE_OVERLAPS] = "it is sorted, but keys of other sorted files lie in its range",
+        [FIRN_FILE_JOINS] = "it is sorted, but its range of keys overlaps that of the files rewritten in its partition",
         [FIRN_FILE_SORTED] = "it is sorted, and alone in its range of keys",
     };
     const struct firn_rewrite_options *options = &plan->options;
     if (options->rewrite_all)
         return FIRN_TEXT("rewrite-all takes every file");
+    if (options->rewrite_unsorted_only && file->order == FIRN_FILE_SORTED && file->obstacle != FIRN_VERDICT_SIZE_FINE)
+        return FIRN_TEXT("it is sorted");
     if (options->rewrite_unsorted_only)
         return firn_text_of(orders[file->order]);
     return firn_output_sizes_reason(arena, &options->sizes, file->scan->entry->file.file_bytes);

@@ -183,12 +183,15 @@ static void orders_are_bound(void **state)
     }
 }
 
-/* A file by what its manifest says of `id`; zeros: sorted by order 1, no nulls. */
+/* A file by what its manifest says of `id`, or of `name` where texts are given; zeros: sorted by order 1, no nulls. */
 struct sim_file {
     int64_t least, greatest;
+    const char *least_text, *greatest_text;
     int64_t nulls; /* of 10 rows */
     int64_t snapshot_id;
     bool is_unsorted, has_no_bounds;
+    bool is_over_threshold;
+    enum firn_rewrite_verdict obstacle;
     enum firn_file_order order; /* to be found */
 };
 
@@ -199,13 +202,15 @@ static struct firn_bytes number_bytes(struct firn_op *op, int64_t number)
     return (struct firn_bytes){ bytes, 8 };
 }
 
-static struct firn_bound_map one_bound(struct firn_op *op, const struct sim_file *sim, int64_t number)
+static struct firn_bound_map one_bound(struct firn_op *op, const struct sim_file *sim, bool is_upper)
 {
     struct firn_bound_map map = { .count = sim->has_no_bounds ? 0 : 1, .present = true };
+    const char *text = is_upper ? sim->greatest_text : sim->least_text;
     map.ids = FIRN_NEW(op->arena, int32_t);
-    map.ids[0] = 1;
+    map.ids[0] = text ? 2 : 1;
     map.values = FIRN_NEW(op->arena, struct firn_bytes);
-    map.values[0] = number_bytes(op, number);
+    map.values[0] =
+        text ? firn_bytes_of_text(firn_text_of(text)) : number_bytes(op, is_upper ? sim->greatest : sim->least);
     return map;
 }
 
@@ -216,18 +221,38 @@ static void add_file(struct firn_op *op, const struct sim_file *sim, struct firn
     struct firn_count_map nulls = {
         .ids = FIRN_NEW(op->arena, int32_t), .counts = FIRN_NEW(op->arena, int64_t), .count = 1, .present = true
     };
-    nulls.ids[0] = 1;
+    nulls.ids[0] = sim->least_text ? 2 : 1;
     nulls.counts[0] = sim->nulls;
     entry->snapshot_id = sim->snapshot_id;
     entry->file = (struct firn_data_file){
         .record_count = 10,
-        .lower_bounds = one_bound(op, sim, sim->least),
-        .upper_bounds = one_bound(op, sim, sim->greatest),
+        .lower_bounds = one_bound(op, sim, false),
+        .upper_bounds = one_bound(op, sim, true),
         .null_value_counts = nulls,
         .sort_order_id = sim->is_unsorted ? 0 : 1,
     };
     scan->entry = entry;
-    plan->files[plan->file_count++].scan = scan;
+    plan->files[plan->file_count++] = (struct firn_planned_file){ .scan = scan,
+                                                                  .is_over_threshold = sim->is_over_threshold,
+                                                                  .obstacle = sim->obstacle };
+}
+
+/* Finds the order of `files`; by `id` and one field more, or by the field `source_id` alone. */
+static void find_sorted(struct firn_op *op, const struct sim_file *files, uint32_t count, int32_t source_id,
+                        bool has_second, struct firn_rewrite_plan *plan)
+{
+    CHECK_OK(op, bind(op, 1, "sort", NULL, "rewrite-unsorted-only", plan));
+    struct firn_ordering_field fields[2] = { plan->ordering->fields[0], { .source_id = 4 } };
+    struct firn_ordering ordering = *plan->ordering;
+    fields[0].source_id = source_id;
+    ordering.fields = fields;
+    ordering.field_count = has_second ? 2 : 1;
+    plan->ordering = &ordering;
+    plan->files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, count);
+    for (uint32_t i = 0; i < count; i++)
+        add_file(op, &files[i], plan);
+    CHECK_OK(op, firn_rewrite_find_sorted(op, plan));
+    plan->ordering = NULL; /* it ends here */
 }
 
 static void sorted_files_are_found(void **state)
@@ -237,6 +262,7 @@ static void sorted_files_are_found(void **state)
         const char *name;
         struct sim_file files[FILES_MAX];
         uint32_t count;
+        bool has_second; /* field in the order */
     } cases[] = {
         { "apart", { { 1, 5, .order = FIRN_FILE_SORTED }, { 7, 9, .order = FIRN_FILE_SORTED } }, 2 },
         { "one in another",
@@ -253,12 +279,52 @@ static void sorted_files_are_found(void **state)
         { "touching, of two commits",
           { { 1, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_SORTED } },
           2 },
+        { "touching, of two commits, and more decides",
+          { { 1, 5, .order = FIRN_FILE_OVERLAPS }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          2,
+          true },
+        { "touching, of one commit, and more decides",
+          { { 1, 5, .order = FIRN_FILE_SORTED },
+            { 5, 5, .order = FIRN_FILE_SORTED },
+            { 5, 9, .order = FIRN_FILE_SORTED } },
+          3,
+          true },
         { "one key, of two commits",
-          { { 5, 5, .order = FIRN_FILE_OVERLAPS }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          { { 5, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .snapshot_id = 2, .order = FIRN_FILE_SORTED } },
           2 },
+        { "one key, of three files and two commits, and more decides",
+          { { 5, 5, .order = FIRN_FILE_OVERLAPS },
+            { 5, 5, .order = FIRN_FILE_JOINS },
+            { 5, 5, .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } },
+          3,
+          true },
         { "one key, of one commit", { { 5, 5, .order = FIRN_FILE_SORTED }, { 5, 9, .order = FIRN_FILE_SORTED } }, 2 },
-        { "unsorted ones do not count",
-          { { 1, 5, .order = FIRN_FILE_SORTED }, { 2, 3, .is_unsorted = true, .order = FIRN_FILE_UNSORTED } },
+        { "one that is not sorted lies within",
+          { { 1, 5, .order = FIRN_FILE_JOINS }, { 2, 3, .is_unsorted = true }, { 7, 8, .order = FIRN_FILE_SORTED } },
+          3 },
+        { "some that are not sorted lie to both sides",
+          { { 4, 5, .order = FIRN_FILE_JOINS },
+            { 0, 1, .is_unsorted = true },
+            { 8, 9, .is_unsorted = true },
+            { 10, 11, .order = FIRN_FILE_SORTED } },
+          4 },
+        { "what is taken in takes in more",
+          { { 1, 5, .order = FIRN_FILE_OVERLAPS },
+            { 20, 30, .order = FIRN_FILE_JOINS },
+            { 4, 6, .order = FIRN_FILE_OVERLAPS },
+            { 29, 29, .is_unsorted = true },
+            { 31, 33, .order = FIRN_FILE_SORTED } },
+          5 },
+        { "deletes have it rewritten",
+          { { 1, 9, .is_over_threshold = true, .order = FIRN_FILE_SORTED }, { 3, 4, .order = FIRN_FILE_JOINS } },
+          2 },
+        { "it cannot be rewritten",
+          { { 1, 9, .is_unsorted = true, .obstacle = FIRN_VERDICT_FORMAT },
+            { 1, 9, .obstacle = FIRN_VERDICT_FORMAT, .order = FIRN_FILE_SORTED },
+            { 3, 4, .order = FIRN_FILE_SORTED } },
+          3 },
+        { "one that is not sorted may be anywhere",
+          { { 1, 5, .order = FIRN_FILE_JOINS }, { 0, 0, .is_unsorted = true, .has_no_bounds = true } },
           2 },
         { "nulls come first",
           { { 1, 5, .nulls = 1, .order = FIRN_FILE_OVERLAPS },
@@ -279,14 +345,127 @@ static void sorted_files_are_found(void **state)
     struct firn_op *op = test_op(state);
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         struct firn_rewrite_plan plan;
-        CHECK_OK(op, bind(op, 1, "sort", NULL, "rewrite-unsorted-only", &plan));
-        plan.files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, FILES_MAX);
-        for (uint32_t k = 0; k < cases[i].count; k++)
-            add_file(op, &cases[i].files[k], &plan);
-        CHECK_OK(op, firn_rewrite_find_sorted(op, &plan));
+        find_sorted(op, cases[i].files, cases[i].count, 1, cases[i].has_second, &plan);
         for (uint32_t k = 0; k < cases[i].count; k++)
             CHECK(plan.files[k].order == cases[i].files[k].order, "%s: file %u: %d", cases[i].name, k,
                   plan.files[k].order);
+    }
+}
+
+/* Upper bounds of texts were raised when they were cut, and a new file's are cut to 16. */
+static void texts_that_were_cut_may_overlap(void **state)
+{
+#define CUT "abcdefghijklmno"
+    static const struct {
+        const char *name;
+        struct sim_file files[2];
+    } cases[] = {
+        { "apart",
+          { { .least_text = "a", .greatest_text = "b", .order = FIRN_FILE_SORTED },
+            { .least_text = "c", .greatest_text = "d", .snapshot_id = 2, .order = FIRN_FILE_SORTED } } },
+        { "cut, of one commit",
+          { { .least_text = "a", .greatest_text = CUT "q", .order = FIRN_FILE_SORTED },
+            { .least_text = CUT "p", .greatest_text = "d", .order = FIRN_FILE_SORTED } } },
+        { "cut, of two commits",
+          { { .least_text = "a", .greatest_text = CUT "q", .order = FIRN_FILE_OVERLAPS },
+            { .least_text = CUT "p", .greatest_text = "d", .snapshot_id = 2, .order = FIRN_FILE_OVERLAPS } } },
+        { "it will be cut above",
+          { { .least_text = "a", .greatest_text = CUT "p111", .is_unsorted = true },
+            { .least_text = CUT "p222", .greatest_text = "d", .order = FIRN_FILE_JOINS } } },
+        { "it will be cut below",
+          { { .least_text = "a", .greatest_text = CUT "p111", .order = FIRN_FILE_JOINS },
+            { .least_text = CUT "p222", .greatest_text = "d", .is_unsorted = true } } },
+    };
+#undef CUT
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_rewrite_plan plan;
+        find_sorted(op, cases[i].files, 2, 2, false, &plan);
+        for (uint32_t k = 0; k < 2; k++)
+            CHECK(plan.files[k].order == cases[i].files[k].order, "%s: file %u: %d", cases[i].name, k,
+                  plan.files[k].order);
+    }
+}
+
+enum { RANDOM_TRIALS = 3000, RANDOM_FILES_MAX = 24 };
+
+/* xorshift64*: the seed alone reproduces a trial. */
+static int64_t roll(uint64_t *state, uint64_t sides)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (int64_t)((*state * UINT64_C(2685821657736338717) >> 16) % sides);
+}
+
+static struct sim_file roll_file(uint64_t *dice)
+{
+    struct sim_file file = { .least = roll(dice, 60), .snapshot_id = roll(dice, 3) };
+    file.greatest = file.least + (roll(dice, 4) ? roll(dice, 4) : roll(dice, 30));
+    file.is_unsorted = roll(dice, 5) == 0;
+    file.nulls = roll(dice, 12) == 0;
+    file.is_over_threshold = roll(dice, 12) == 0;
+    return file;
+}
+
+/* Writes what is not left as files that lie as wide as they can, and meet at every end. */
+static uint32_t rewrite(uint64_t *dice, const struct firn_rewrite_plan *plan, const struct sim_file *files,
+                        struct sim_file *after)
+{
+    struct sim_file joint = { .least = INT64_MAX, .greatest = INT64_MIN, .snapshot_id = 9 };
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        if (plan->files[i].order == FIRN_FILE_SORTED && !files[i].is_over_threshold) {
+            after[kept++] = files[i];
+            continue;
+        }
+        joint.least = FIRN_MIN(joint.least, files[i].least);
+        joint.greatest = FIRN_MAX(joint.greatest, files[i].greatest);
+        joint.nulls = FIRN_MAX(joint.nulls, files[i].nulls);
+    }
+    if (kept == plan->file_count)
+        return kept;
+    while (kept + 1 < plan->file_count && joint.least < joint.greatest) {
+        struct sim_file *output = &after[kept++];
+        *output = joint;
+        output->greatest = joint.least + roll(dice, (uint64_t)(joint.greatest - joint.least) + 1);
+        joint.least = output->greatest;
+        joint.nulls = 0;
+    }
+    after[kept++] = joint;
+    return kept;
+}
+
+/* Nulls are lowest: they make a file begin below every number. */
+static bool are_apart(const struct sim_file *a, const struct sim_file *b, bool may_touch)
+{
+    bool is_above = a->greatest < b->least || (a->greatest == b->least && may_touch);
+    bool is_below = b->greatest < a->least || (b->greatest == a->least && may_touch);
+    return (is_above && !b->nulls) || (is_below && !a->nulls);
+}
+
+/* After one rewrite no files overlap in the first key, and another has nothing to do. */
+static void one_rewrite_sets_files_apart(void **state)
+{
+    struct firn_op *op = test_op(state);
+    for (uint64_t seed = 1; seed <= RANDOM_TRIALS; seed++) {
+        uint64_t dice = seed * UINT64_C(0x9e3779b97f4a7c15);
+        struct sim_file before[RANDOM_FILES_MAX], after[RANDOM_FILES_MAX];
+        struct firn_rewrite_plan plan;
+        uint32_t count = 1 + (uint32_t)roll(&dice, RANDOM_FILES_MAX);
+        bool has_second = roll(&dice, 2);
+        for (uint32_t i = 0; i < count; i++)
+            before[i] = roll_file(&dice);
+        find_sorted(op, before, count, 1, has_second, &plan);
+        count = rewrite(&dice, &plan, before, after);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t k = 0; k < i; k++)
+                CHECK(are_apart(&after[i], &after[k], !has_second || after[i].snapshot_id == after[k].snapshot_id),
+                      "seed %" PRIu64 ": files %u and %u overlap", seed, k, i);
+        find_sorted(op, after, count, 1, has_second, &plan);
+        for (uint32_t i = 0; i < count; i++)
+            CHECK(plan.files[i].order == FIRN_FILE_SORTED, "seed %" PRIu64 ": file %u: %d", seed, i,
+                  plan.files[i].order);
     }
 }
 
@@ -340,6 +519,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(orders_are_bound),
         TEST(sorted_files_are_found),
+        TEST(texts_that_were_cut_may_overlap),
+        TEST(one_rewrite_sets_files_apart),
         TEST(outputs_are_those_of_the_reference),
         TEST(curves_span_the_group),
     };
