@@ -57,7 +57,7 @@ static struct firn_work work_of(struct firn_op *op, struct backtest *backtest,
     }
     for (size_t i = 0; i < commit->added.count; i++)
         firn_work_add_output(&work, 1, FIRN_MAX(commit->added.items[i]->file.file_bytes, 0));
-    firn_work_add_commit(&work, (struct firn_manifest_touch){ .manifests = count_touched(op, backtest, commit) });
+    firn_work_add_commit(&work, (struct firn_manifest_touch){ .manifests = count_touched(op, backtest, commit) }, NULL);
     firn_work_add_run(&work, 1);
     return work;
 }

@@ -119,8 +119,10 @@ struct firn_work firn_convert_plan_work(const struct firn_convert_plan *plan)
         plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
     struct firn_manifest_touch touched =
         firn_manifests_touched(&plan->scan.manifests, true, entries, plan->delete_count);
+    struct firn_manifest_join join = firn_manifests_joined(plan->metadata, &plan->scan.manifests, true);
+    firn_work_add_join(&work, &join);
     for (int64_t i = 0; i < commits; i++)
-        firn_work_add_commit(&work, firn_manifest_touch_share(touched, commits));
+        firn_work_add_commit(&work, firn_manifest_touch_share(touched, commits), &join);
     firn_work_add_run(&work, commits);
     firn_arena_done(&scratch);
     return work;

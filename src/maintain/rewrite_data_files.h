@@ -230,7 +230,7 @@ int64_t firn_rewrite_group_files_min(const struct firn_rewrite_plan *plan, const
 bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* What a group is predicted to take, with the manifests that name its files, and a run beside its groups. */
 struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
-struct firn_work firn_rewrite_run_work(void);
+struct firn_work firn_rewrite_run_work(const struct firn_rewrite_plan *plan);
 /* Requests that a scan of everything makes fewer once the group is rewritten. */
 int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* Leaves what the limits have no room for. */

@@ -53,7 +53,7 @@ void firn_rewrite_plan_fit(struct firn_op *op, struct firn_rewrite_plan *plan)
 {
     const struct firn_rewrite_limits *limits = &plan->limits;
     struct firn_planned_group **chosen = FIRN_NEW_ARRAY(op->arena, struct firn_planned_group *, plan->packed_count);
-    struct firn_work run = firn_rewrite_run_work();
+    struct firn_work run = firn_rewrite_run_work(plan);
     struct room room = { limits->bytes_max > 0 ? limits->bytes_max : INT64_MAX,
                          limits->requests_max > 0 ? limits->requests_max - firn_work_requests(&run) : INT64_MAX };
     size_t count = 0;

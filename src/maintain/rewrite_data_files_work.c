@@ -89,19 +89,33 @@ static struct firn_manifest_touch touched_by(const struct firn_rewrite_plan *pla
 struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
 {
     struct firn_work work = execution_work(plan, group);
-    firn_work_add_replaced_manifests(&work, touched_by(plan, &group, 1));
+    struct firn_manifest_join join = firn_manifests_joined(plan->metadata, &plan->whole.manifests, false);
+    firn_work_add_replaced_manifests(&work, touched_by(plan, &group, 1), &join);
     return work;
 }
 
-struct firn_work firn_rewrite_run_work(void)
+/* What the first commit joins of both kinds. Gives back that of data. */
+static struct firn_manifest_join add_joins(struct firn_work *work, const struct firn_rewrite_plan *plan)
+{
+    const struct firn_manifest_list *list = &plan->whole.manifests;
+    struct firn_manifest_join data = firn_manifests_joined(plan->metadata, list, false);
+    struct firn_manifest_join deletes = firn_manifests_joined(plan->metadata, list, true);
+    firn_work_add_join(work, &data);
+    firn_work_add_join(work, &deletes);
+    return data;
+}
+
+struct firn_work firn_rewrite_run_work(const struct firn_rewrite_plan *plan)
 {
     struct firn_work work = { 0 };
-    firn_work_add_commit(&work, (struct firn_manifest_touch){ 0 });
+    struct firn_manifest_join join = add_joins(&work, plan);
+    firn_work_add_commit(&work, (struct firn_manifest_touch){ 0 }, &join);
     firn_work_add_run(&work, 1);
     return work;
 }
 
-/* Batches are taken to be those of the plan's order. */
+/* Batches are taken to be those of the plan's order. The first commit joins small manifests; the later ones find them
+ * joined, and write anew what they touch. */
 struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan)
 {
     struct firn_work work = { 0 };
@@ -111,8 +125,14 @@ struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan)
     for (uint32_t i = 0; i < plan->group_count; i++)
         work = firn_work_sum(work, execution_work(plan, plan->groups[i]));
     uint32_t batch = (uint32_t)((plan->group_count + commits - 1) / commits);
-    for (uint32_t i = 0; i < plan->group_count; i += batch)
-        firn_work_add_commit(&work, touched_by(plan, plan->groups + i, FIRN_MIN(batch, plan->group_count - i)));
+    struct firn_manifest_join join = add_joins(&work, plan);
+    for (uint32_t i = 0; i < plan->group_count; i += batch) {
+        struct firn_manifest_touch touched = touched_by(plan, plan->groups + i, FIRN_MIN(batch, plan->group_count - i));
+        if (i == 0)
+            firn_work_add_commit(&work, touched, &join);
+        else
+            firn_work_add_commit(&work, firn_manifest_touch_joined(touched, &join), NULL);
+    }
     firn_work_add_run(&work, commits);
     return work;
 }

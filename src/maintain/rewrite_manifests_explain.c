@@ -107,7 +107,7 @@ struct firn_work firn_manifest_plan_work(const struct firn_manifest_plan *plan)
         firn_work_add_writes(&work, kind->target_count, kind->bytes);
     }
     if (rewrites) {
-        firn_work_add_commit(&work, (struct firn_manifest_touch){ 0 });
+        firn_work_add_commit(&work, (struct firn_manifest_touch){ 0 }, NULL);
         firn_work_add_run(&work, 1);
     }
     return work;

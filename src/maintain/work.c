@@ -5,6 +5,8 @@
 #include "base/math.h"
 #include "maintain/delete_use.h"
 
+#include <math.h>
+
 void firn_work_add_reads(struct firn_work *work, int64_t objects, int64_t reads_each, int64_t bytes)
 {
     work->requests[FIRN_REQUEST_GET] += objects * (1 + reads_each);
@@ -86,20 +88,31 @@ void firn_work_add_change(struct firn_work *work)
     firn_work_add_events(work, EVENTS_OF_RUN + 1); /* what is to be deleted */
 }
 
-/* A replaced manifest is read twice, to find the entries and to copy the others, and written. */
-void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manifest_touch touched)
+/* Manifests are read to find the entries; what is not joined anyway is read again to copy the others, and written. */
+void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manifest_touch touched,
+                                      const struct firn_manifest_join *join)
 {
-    firn_work_add_reads(work, 2 * touched.manifests, 1, 2 * touched.bytes);
-    firn_work_add_writes(work, touched.manifests, touched.bytes);
+    double share = join ? join->alone : 1;
+    int64_t manifests = (int64_t)ceil((double)touched.manifests * share);
+    int64_t bytes = (int64_t)((double)touched.bytes * share);
+    firn_work_add_reads(work, touched.manifests + manifests, 1, touched.bytes + bytes);
+    firn_work_add_writes(work, manifests, bytes);
+}
+
+void firn_work_add_join(struct firn_work *work, const struct firn_manifest_join *join)
+{
+    firn_work_add_reads(work, join->manifests, 1, join->bytes);
+    firn_work_add_writes(work, join->outputs, join->bytes);
 }
 
 /* A commit reads the metadata and the manifest list; it writes the list, the metadata, and what is new as a manifest.
  */
-void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched)
+void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched,
+                          const struct firn_manifest_join *join)
 {
     firn_work_add_reads(work, 2, 1, 0);
     firn_work_add_writes(work, 3, 0);
-    firn_work_add_replaced_manifests(work, touched);
+    firn_work_add_replaced_manifests(work, touched, join);
     firn_work_add_events(work, EVENTS_OF_COMMIT);
 }
 
@@ -145,4 +158,80 @@ struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_lis
 struct firn_manifest_touch firn_manifest_touch_share(struct firn_manifest_touch touched, int64_t commits)
 {
     return (struct firn_manifest_touch){ (touched.manifests + commits - 1) / commits, touched.bytes / commits };
+}
+
+/* Joins ----------------------------------------------------------------------------------------------------------- */
+
+enum { MANIFEST_BYTES_DEFAULT = 8 << 20, MERGE_COUNT_MIN_DEFAULT = 100 };
+
+static int64_t number_of(const struct firn_metadata *metadata, const char *key, int64_t fallback)
+{
+    int64_t number;
+    return firn_text_to_i64(firn_property_text(metadata, key, FIRN_TEXT("")), &number) ? number : fallback;
+}
+
+static bool is_of(const struct firn_manifest_file *row, bool is_deletes, int32_t spec_id)
+{
+    return row->is_deletes == is_deletes && row->spec_id == spec_id && firn_manifest_has_live(row);
+}
+
+/* A bin of manifests being filled, from the oldest on. */
+struct bin {
+    int64_t manifests, bytes;
+};
+
+static void close_bin(struct bin *bin, int64_t count_min, struct firn_manifest_join *join)
+{
+    if (bin->manifests > 1 && bin->manifests >= count_min) {
+        join->manifests += bin->manifests;
+        join->bytes += bin->bytes;
+        join->outputs++;
+    }
+    *bin = (struct bin){ 0 };
+}
+
+/* The bin with the newest grows until it has enough, the commit's own manifest included, which is of the default spec.
+ */
+static void join_spec(const struct firn_metadata *metadata, const struct firn_manifest_list *list, bool is_deletes,
+                      int32_t spec_id, struct firn_manifest_join *join)
+{
+    int64_t bytes_max = number_of(metadata, "commit.manifest.target-size-bytes", MANIFEST_BYTES_DEFAULT);
+    int64_t count_min = number_of(metadata, "commit.manifest.min-count-to-merge", MERGE_COUNT_MIN_DEFAULT);
+    struct bin bin = { 0 };
+    for (uint32_t i = list->count; i > 0; i--) {
+        const struct firn_manifest_file *row = &list->manifests[i - 1];
+        if (!is_of(row, is_deletes, spec_id))
+            continue;
+        int64_t bytes = FIRN_MAX(row->length, 0);
+        if (bin.manifests > 0 && bytes > bytes_max - bin.bytes)
+            close_bin(&bin, 0, join);
+        bin.manifests++;
+        bin.bytes += FIRN_MIN(bytes, INT64_MAX - bin.bytes);
+    }
+    close_bin(&bin, spec_id == metadata->default_spec_id ? count_min - 1 : 0, join);
+}
+
+struct firn_manifest_join firn_manifests_joined(const struct firn_metadata *metadata,
+                                                const struct firn_manifest_list *list, bool is_deletes)
+{
+    struct firn_manifest_join join = { .alone = 1 };
+    int64_t all = 0;
+    if (!firn_property_bool(metadata, "commit.manifest-merge.enabled", true))
+        return join;
+    for (uint32_t i = 0; i < list->count; i++)
+        all += list->manifests[i].is_deletes == is_deletes && firn_manifest_has_live(&list->manifests[i]);
+    for (uint32_t i = 0; i < metadata->spec_count; i++)
+        join_spec(metadata, list, is_deletes, metadata->specs[i].id, &join);
+    if (all > 0)
+        join.alone = (double)(all - join.manifests) / (double)all;
+    return join;
+}
+
+struct firn_manifest_touch firn_manifest_touch_joined(struct firn_manifest_touch touched,
+                                                      const struct firn_manifest_join *join)
+{
+    int64_t alone = (int64_t)ceil((double)touched.manifests * join->alone);
+    if (touched.manifests <= alone + join->outputs)
+        return touched;
+    return (struct firn_manifest_touch){ alone + join->outputs, FIRN_MAX(touched.bytes, join->bytes) };
 }

@@ -34,11 +34,25 @@ struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_lis
                                                   const struct firn_manifest_entry *const *entries, uint32_t count);
 /* What one of several commits replaces of them. */
 struct firn_manifest_touch firn_manifest_touch_share(struct firn_manifest_touch touched, int64_t commits);
-/* Manifests that a commit replaces. */
-void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manifest_touch touched);
-/* A snapshot that replaces these manifests, and a run of so many: with the events that it tells its journal, which it
- * clears away after, but without what its catalog asks for beside the metadata. */
-void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched);
+/* Which manifests of one kind a commit joins, as catalog/manifest_merge.c does, whatever it changes of them. */
+struct firn_manifest_join {
+    int64_t manifests, bytes; /* that are joined */
+    int64_t outputs;          /* that these become */
+    double alone;             /* the share of manifests that are not: they are written anew only if touched */
+};
+struct firn_manifest_join firn_manifests_joined(const struct firn_metadata *metadata,
+                                                const struct firn_manifest_list *list, bool is_deletes);
+/* What touches manifests after they were joined. */
+struct firn_manifest_touch firn_manifest_touch_joined(struct firn_manifest_touch touched,
+                                                      const struct firn_manifest_join *join);
+void firn_work_add_join(struct firn_work *work, const struct firn_manifest_join *join);
+/* Manifests that a commit replaces, but for what it joins. NULL: it joins none. */
+void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manifest_touch touched,
+                                      const struct firn_manifest_join *join);
+/* A snapshot that replaces these manifests, but for the join, and a run of so many: with the events that it tells its
+ * journal, which it clears away after, but without what its catalog asks for beside the metadata. */
+void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched,
+                          const struct firn_manifest_join *join);
 void firn_work_add_run(struct firn_work *work, int64_t commits);
 /* A change of metadata alone, likewise. */
 void firn_work_add_change(struct firn_work *work);

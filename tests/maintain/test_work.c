@@ -70,6 +70,28 @@ static void rewriting_data_files(void **state)
     }
 }
 
+/* A commit joins small manifests where there are enough of them, whatever it changes of them. */
+static void joining_manifests(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct scene scene = { 0 };
+    struct job job = { .where = FIRN_TEXT("part > 0") };
+    scene_begin(op, &scene, 2, NULL);
+    add_files(op, &scene, 0, 80);
+    add_files(op, &scene, 1, 15);
+    add_files(op, &scene, 2, 15);
+    option(&job, "partial-progress.enabled", "true");
+    CHECK_OK(op, firn_table_refresh(op, &scene.world.table));
+    CHECK_OK(op, plan(op, &scene.world, &job));
+    struct firn_work predicted = firn_rewrite_plan_work(job.plan);
+    struct counting counting = count_from_here(&scene);
+    CHECK_OK(op, apply(op, &scene.world, &job));
+    assert_int_equal(job.report.rewritten_data_files_count, 30);
+    assert_int_equal(job.report.commits, 2);
+    check_work("joining manifests", counting, predicted, 2);
+    scene_end(op, &scene);
+}
+
 static void rewriting_position_deletes(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -164,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_plan_with_nothing_to_do_takes_nothing),
         TEST(rewriting_data_files),
+        TEST(joining_manifests),
         TEST(rewriting_position_deletes),
         TEST(converting_equality_deletes),
         TEST(rewriting_manifests_and_expiring),
