@@ -13,12 +13,12 @@ firn_status firn_append_init(struct firn_op *op, struct firn_append *append, con
     };
     append->run = (struct firn_group_run){ .context = &append->context, .group = &append->group };
     FIRN_TRY(firn_group_run_init(op, &append->run));
-    return firn_group_run_open_codecs(op, &append->run);
+    return firn_codec_context_open(op, &append->run.codec);
 }
 
 void firn_append_done(struct firn_append *append)
 {
-    firn_group_run_close_codecs(&append->run);
+    firn_codec_context_close(append->run.codec);
 }
 
 static firn_status write_rows(struct firn_op *op, struct firn_output *output, const struct firn_vector *columns)

@@ -350,10 +350,10 @@ firn_status firn_bin_run(struct firn_op *op, const struct firn_group_run *group_
                          struct firn_output_files *files)
 {
     struct firn_group_run run = *group_run;
-    firn_status status = firn_group_run_open_codecs(op, &run);
+    firn_status status = firn_codec_context_open(op, &run.codec);
     if (status == FIRN_OK)
         status = run_bin(op, &run, index, files);
-    firn_group_run_close_codecs(&run);
+    firn_codec_context_close(run.codec);
     files->requests = atomic_load(&run.requests);
     return status;
 }

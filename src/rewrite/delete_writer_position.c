@@ -188,7 +188,7 @@ static bool begins_file(const struct writing *writing, const struct firn_sorted_
 
 static firn_status write_all(struct firn_op *op, struct writing *writing, const struct firn_sorted_deletes *deletes)
 {
-    FIRN_TRY(firn_group_run_open_codecs(op, &writing->run));
+    FIRN_TRY(firn_codec_context_open(op, &writing->run.codec));
     firn_output_init(op, &writing->output, &writing->run, &writing->files, NULL, 0);
     for (uint32_t i = 0; i < deletes->count; i++) {
         if (begins_file(writing, deletes, i)) {
@@ -210,7 +210,7 @@ firn_status firn_position_deletes_write(struct firn_op *op, const struct firn_de
     firn_status status = write_all(op, writing, deletes);
     if (writing->output.run)
         firn_output_close(&writing->output);
-    firn_group_run_close_codecs(&writing->run);
+    firn_codec_context_close(writing->run.codec);
     out->files.items = writing->files.done.items;
     out->files.count = out->files.capacity = writing->files.done.count;
     return status;

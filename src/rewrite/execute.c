@@ -140,20 +140,6 @@ firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run)
     return FIRN_OK;
 }
 
-firn_status firn_group_run_open_codecs(struct firn_op *op, struct firn_group_run *run)
-{
-    run->codecs = FIRN_NEW_ARRAY(op->arena, struct firn_codec_context *, run->schema.leaf_count);
-    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
-        FIRN_TRY(firn_codec_context_open(op, &run->codecs[i]));
-    return FIRN_OK;
-}
-
-void firn_group_run_close_codecs(struct firn_group_run *run)
-{
-    for (uint32_t i = 0; run->codecs && i < run->schema.leaf_count; i++)
-        firn_codec_context_close(run->codecs[i]);
-}
-
 static firn_status check_inputs(struct firn_op *op, const struct firn_group_run *run)
 {
     for (uint32_t i = 0; i < run->group->input_count; i++) {

@@ -113,7 +113,7 @@ static firn_status expect_leaf(struct firn_op *op, struct expecting *expecting, 
         .policy = run->context->layout,
         .sorts = run->group->ordering,
     };
-    struct firn_column column = { .leaf = &run->schema.leaves[leaf], .codec = run->codecs[leaf], .splicer = &splicer };
+    struct firn_column column = { .leaf = &run->schema.leaves[leaf], .codec = run->codec, .splicer = &splicer };
     struct tally tally = { 0 };
     FIRN_TRY(weigh(op, expecting, &column));
     for (size_t i = expecting->window.head; i < expecting->window.slices.count; i++)
@@ -149,11 +149,11 @@ static firn_status expect_files(struct firn_op *op, const struct firn_rewrite_co
     expecting.window = (struct firn_window){
         .run = &run, .bin = some->bins, .pieces = pieces, .piece_count = some->input_count, .counted = counted
     };
-    firn_status status = firn_group_run_open_codecs(op, &run);
+    firn_status status = firn_codec_context_open(op, &run.codec);
     if (status == FIRN_OK)
         status = expect_leaves(op, &expecting, out);
     firn_window_close(&expecting.window);
-    firn_group_run_close_codecs(&run);
+    firn_codec_context_close(run.codec);
     return status;
 }
 

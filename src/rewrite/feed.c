@@ -9,7 +9,7 @@ void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct fir
 {
     const struct firn_output_leaf *leaf = &run->schema.leaves[leaf_index];
     *feed = (struct firn_feed){
-        .column = { .leaf = leaf, .codec = run->codecs[leaf_index], .splicer = &feed->splicer },
+        .column = { .leaf = leaf, .codec = run->codec, .splicer = &feed->splicer },
         .splicer = { .leaf = leaf->node,
                      .options = &run->options.leaves[leaf_index],
                      .policy = run->context->layout,

@@ -189,10 +189,10 @@ static firn_status open_reading(struct firn_op *op, struct reading *reading)
     reading->columns = FIRN_NEW_ARRAY(op->arena, struct value_column, count);
     reading->values = FIRN_NEW_ARRAY(op->arena, struct firn_value *, count);
     reading->slots = FIRN_NEW_ARRAY(op->arena, struct firn_leaf_slots, count);
-    FIRN_TRY(firn_group_run_open_codecs(op, &reading->run));
+    FIRN_TRY(firn_codec_context_open(op, &reading->run.codec));
     for (uint32_t i = 0; i < count; i++)
         reading->columns[i].column =
-            (struct firn_column){ .leaf = &reading->run.schema.leaves[i], .codec = reading->run.codecs[i] };
+            (struct firn_column){ .leaf = &reading->run.schema.leaves[i], .codec = reading->run.codec };
     FIRN_TRY(firn_window_fill(op, &reading->window, 1));
     return reading->config->complete ? check_complete(op, reading) : FIRN_OK;
 }
@@ -209,7 +209,7 @@ static void close_reading(struct reading *reading)
     }
     firn_buffer_done(&reading->starts);
     firn_window_close(&reading->window);
-    firn_group_run_close_codecs(&reading->run);
+    firn_codec_context_close(reading->run.codec);
     firn_arena_done(&reading->arena);
 }
 

@@ -1,5 +1,5 @@
-/* What all parts of one group's execution share. Every bin works on a copy of its own, with its own codecs and
- * counters, since bins run side by side. */
+/* What all parts of one group's execution share. Every bin works on a copy of its own, with its own counters, since
+ * bins run side by side. */
 #ifndef FIRN_REWRITE_GROUP_RUN_H
 #define FIRN_REWRITE_GROUP_RUN_H
 
@@ -25,13 +25,13 @@ struct firn_group_run {
     const struct firn_metrics_config *metrics;
     const struct firn_partition_spec *spec; /* of the output */
     const struct firn_type *partition_types;
-    uint32_t *leaf_order;               /* leaves, those first that take longest */
-    struct firn_text file_ending;       /* of the outputs' names */
-    struct firn_codec_context **codecs; /* one a leaf: a leaf is worked by one thread at a time */
-    uint64_t window_bytes;              /* input files to hold at once */
-    uint64_t chunk_bytes;               /* column chunks and pages of one row group to hold between steps */
-    uint64_t encoder_bytes;             /* memory of row groups being encoded at which the largest ends */
-    uint64_t row_group_bytes;           /* encoded bytes at which a row group ends */
+    uint32_t *leaf_order;             /* leaves, those first that take longest */
+    struct firn_text file_ending;     /* of the outputs' names */
+    struct firn_codec_context *codec; /* shared by the leaves */
+    uint64_t window_bytes;            /* input files to hold at once */
+    uint64_t chunk_bytes;             /* column chunks and pages of one row group to hold between steps */
+    uint64_t encoder_bytes;           /* memory of row groups being encoded at which the largest ends */
+    uint64_t row_group_bytes;         /* encoded bytes at which a row group ends */
 
     atomic_uint_fast64_t requests;
 
@@ -44,8 +44,5 @@ struct firn_group_run {
 
 /* Resolves schema, options and specs of run->context and run->group, which are set. Lives in op->arena. */
 FIRN_CHECKED firn_status firn_group_run_init(struct firn_op *op, struct firn_group_run *run);
-/* Codec states for one thread of work; closing is also due after a failure. */
-FIRN_CHECKED firn_status firn_group_run_open_codecs(struct firn_op *op, struct firn_group_run *run);
-void firn_group_run_close_codecs(struct firn_group_run *run);
 
 #endif

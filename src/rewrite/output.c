@@ -26,7 +26,7 @@ firn_status firn_output_begin(struct firn_op *op, struct firn_output *output)
     struct firn_group_run *run = output->run;
     for (uint32_t i = 0; i < run->schema.leaf_count; i++) {
         struct firn_chunk_options options = run->options.leaves[i];
-        options.codec_context = run->codecs[i];
+        options.codec_context = run->codec;
         if (!output->writers[i])
             FIRN_TRY(firn_chunk_writer_open(op, run->schema.leaves[i].node, &options, &output->writers[i]));
     }

@@ -88,7 +88,7 @@ static firn_status prove_chunk(struct firn_op *op, const struct content_proof *p
     struct firn_chunk_reader_options options = {
         .crc_check = true,
         .keep_dictionary = true,
-        .codec_context = proof->run->codecs[leaf],
+        .codec_context = proof->run->codec,
     };
     FIRN_TRY(firn_chunk_reader_open(op, proof->footer->leaves[leaf], chunk, row_group->row_count,
                                     firn_buffer_bytes(buffer), options, &reader));

@@ -148,7 +148,7 @@ static firn_status init_field(struct firn_op *op, struct routing *routing, uint3
                          FIRN_FMT(field->name), FIRN_FMT(field->transform.text));
     router->leaf = leaf->node;
     router->source_type = &leaf->field->type;
-    router->column = (struct firn_column){ .leaf = leaf, .codec = run->codecs[leaf->node->leaf_index] };
+    router->column = (struct firn_column){ .leaf = leaf, .codec = run->codec };
     return FIRN_OK;
 }
 

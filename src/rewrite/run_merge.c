@@ -89,7 +89,7 @@ static firn_status load_keys(struct firn_op *op, const struct firn_run_merge *me
 {
     struct firn_bytes part = part_of(merge, block, merge->config.run->schema.leaf_count), body;
     struct firn_run_part head;
-    FIRN_TRY(firn_run_part_get(op, part, NULL, &block->key_body, &head, &body));
+    FIRN_TRY(firn_run_part_get(op, part, merge->config.run->codec, &block->key_body, &head, &body));
     block->keys = (struct firn_row_keys){
         .bytes = body.data,
         .width = merge->config.key_width,
@@ -213,8 +213,7 @@ static firn_status load_part(struct firn_op *op, const struct firn_run_merge *me
     struct firn_run_part head;
     struct firn_bytes body;
     struct firn_vector vector;
-    FIRN_TRY(
-        firn_run_part_get(op, part_of(merge, block, leaf), merge->config.run->codecs[leaf], &scratch[0], &head, &body));
+    FIRN_TRY(firn_run_part_get(op, part_of(merge, block, leaf), merge->config.run->codec, &scratch[0], &head, &body));
     FIRN_TRY(firn_run_vector_get(op, column->leaf, &head, body, &scratch[1], &vector));
     struct firn_vector done = firn_vector_part(&vector, 0, 0, block->done);
     vector = firn_vector_part(&vector, done.slot_count, done.value_count, block->end - block->done);

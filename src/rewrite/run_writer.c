@@ -73,8 +73,7 @@ static firn_status make_part(struct firn_op *op, const struct writing *writing, 
     else
         FIRN_TRY(make_key_body(op, writing->rows, first, head.row_count, &to->bytes));
     size_t held_bytes = to->bytes.len - begin;
-    FIRN_TRY(firn_run_part_end(op, head, begin, is_leaf ? writer->run->codecs[part] : NULL, &writer->skips[part],
-                               &to->bytes));
+    FIRN_TRY(firn_run_part_end(op, head, begin, writer->run->codec, &writer->skips[part], &to->bytes));
     if (to->bytes.len - begin > UINT32_MAX)
         return firn_fail(op, FIRN_LIMIT, "%u rows take %zu bytes in one column, too many to be sorted", head.row_count,
                          to->bytes.len - begin);

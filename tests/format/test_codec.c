@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/math.h"
+#include "base/pool.h"
 #include "format/codec/codec.h"
 
 #include <zstd.h>
@@ -51,6 +52,34 @@ static void test_round_trip(void **state)
     for (unsigned codec = 0; codec < FIRN_CODEC_COUNT; codec++)
         for (size_t i = 0; i < FIRN_COUNT_OF(lengths); i++)
             check_round_trip(op, context, (enum firn_codec)codec, lengths[i]);
+    firn_codec_context_close(context);
+}
+
+/* In and out again by turns of codecs, in any thread. */
+static firn_status pass_through(struct firn_op *op, void *context, size_t index)
+{
+    enum firn_codec codec = (enum firn_codec)(index % FIRN_CODEC_COUNT);
+    struct firn_bytes in = sample(op, 1000 + index * 100);
+    struct firn_buffer packed = { 0 };
+    uint8_t *out = firn_arena_alloc(op->arena, in.len);
+    firn_status status = firn_codec_compress(op, context, codec, FIRN_CODEC_LEVEL_DEFAULT, in, &packed);
+    if (status == FIRN_OK)
+        status = firn_codec_decompress(op, context, codec, firn_buffer_bytes(&packed), out, in.len);
+    firn_buffer_done(&packed);
+    FIRN_TRY(status);
+    return memcmp(out, in.data, in.len) == 0 ? FIRN_OK
+                                             : firn_fail(op, FIRN_CORRUPT, "block %zu came back wrong", index);
+}
+
+static void threads_may_share_a_context(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    struct firn_pool *pool;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    CHECK_OK(op, firn_pool_open(op, 8, &pool));
+    CHECK_OK(op, firn_pool_run(op, pool, 400, 0, pass_through, context));
+    firn_pool_close(pool);
     firn_codec_context_close(context);
 }
 
@@ -240,9 +269,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),         TEST(test_unsized),         TEST(test_broken),
-        TEST(test_other_framings),     TEST(test_names),           TEST(test_prepend),
-        TEST(test_prepend_to_streams), TEST(test_prepend_refused),
+        TEST(test_round_trip), TEST(threads_may_share_a_context), TEST(test_unsized),
+        TEST(test_broken),     TEST(test_other_framings),         TEST(test_names),
+        TEST(test_prepend),    TEST(test_prepend_to_streams),     TEST(test_prepend_refused),
     };
     return cmocka_run_group_tests_name("codec", tests, NULL, NULL);
 }

@@ -4,20 +4,21 @@
 #include "base/math.h"
 #include "format/codec/codec_internal.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
-static firn_status none_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+static firn_status none_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                  struct firn_bytes in, struct firn_buffer *out)
 {
-    (void)context;
+    (void)states;
     (void)level;
     return firn_buffer_append(op, out, in.data, in.len);
 }
 
-static firn_status none_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+static firn_status none_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                    uint8_t *out, size_t len)
 {
-    (void)context;
+    (void)states;
     if (in.len != len)
         return firn_codec_fail_length(op, "uncompressed", in.len, len);
     if (len > 0)
@@ -25,10 +26,10 @@ static firn_status none_decompress(struct firn_op *op, struct firn_codec_context
     return FIRN_OK;
 }
 
-static firn_status none_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+static firn_status none_unsized(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                 size_t size_max, struct firn_buffer *out)
 {
-    (void)context;
+    (void)states;
     if (in.len > size_max)
         return firn_codec_fail_limit(op, "uncompressed", size_max);
     return firn_buffer_append(op, out, in.data, in.len);
@@ -75,19 +76,54 @@ bool firn_codec_of_name(struct firn_text name, enum firn_codec *out)
     return false;
 }
 
+struct firn_codec_context {
+    pthread_mutex_t lock;
+    struct firn_codec_states *unused;
+};
+
 firn_status firn_codec_context_open(struct firn_op *op, struct firn_codec_context **out)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? FIRN_OK : firn_codec_fail_memory(op, "codec");
+    if (!*out)
+        return firn_codec_fail_memory(op, "codec");
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return FIRN_OK;
 }
 
 void firn_codec_context_close(struct firn_codec_context *context)
 {
     if (!context)
         return;
-    firn_zstd_context_done(context);
-    firn_deflate_context_done(context);
+    while (context->unused) {
+        struct firn_codec_states *states = context->unused;
+        context->unused = states->next;
+        firn_zstd_states_done(states);
+        firn_deflate_states_done(states);
+        free(states);
+    }
+    pthread_mutex_destroy(&context->lock);
     free(context);
+}
+
+/* The states that were given back last, which the caches may still hold, or new ones. */
+static firn_status take_states(struct firn_op *op, struct firn_codec_context *context, struct firn_codec_states **out)
+{
+    pthread_mutex_lock(&context->lock);
+    *out = context->unused;
+    if (*out)
+        context->unused = (*out)->next;
+    pthread_mutex_unlock(&context->lock);
+    if (!*out)
+        *out = calloc(1, sizeof **out);
+    return *out ? FIRN_OK : firn_codec_fail_memory(op, "codec");
+}
+
+static void give_states(struct firn_codec_context *context, struct firn_codec_states *states)
+{
+    pthread_mutex_lock(&context->lock);
+    states->next = context->unused;
+    context->unused = states;
+    pthread_mutex_unlock(&context->lock);
 }
 
 bool firn_codec_length_plausible(enum firn_codec codec, struct firn_bytes in, size_t len)
@@ -105,22 +141,34 @@ bool firn_codec_length_plausible(enum firn_codec codec, struct firn_bytes in, si
 firn_status firn_codec_compress(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
                                 int32_t level, struct firn_bytes in, struct firn_buffer *out)
 {
-    return codecs[codec].compress(op, context, level, in, out);
+    struct firn_codec_states *states;
+    FIRN_TRY(take_states(op, context, &states));
+    firn_status status = codecs[codec].compress(op, states, level, in, out);
+    give_states(context, states);
+    return status;
 }
 
 firn_status firn_codec_decompress(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
                                   struct firn_bytes in, uint8_t *out, size_t len)
 {
     uint8_t nothing[1];
-    return codecs[codec].decompress(op, context, in, out ? out : nothing, len);
+    struct firn_codec_states *states;
+    FIRN_TRY(take_states(op, context, &states));
+    firn_status status = codecs[codec].decompress(op, states, in, out ? out : nothing, len);
+    give_states(context, states);
+    return status;
 }
 
 firn_status firn_codec_decompress_unsized(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
                                           struct firn_bytes in, size_t size_max, struct firn_buffer *out)
 {
+    struct firn_codec_states *states;
     if (!codecs[codec].decompress_unsized)
         return firn_fail(op, FIRN_UNSUPPORTED, "%s data without a recorded length", firn_codec_name(codec));
-    return codecs[codec].decompress_unsized(op, context, in, size_max, out);
+    FIRN_TRY(take_states(op, context, &states));
+    firn_status status = codecs[codec].decompress_unsized(op, states, in, size_max, out);
+    give_states(context, states);
+    return status;
 }
 
 firn_status firn_codec_fail_broken(struct firn_op *op, const char *codec, const char *why)

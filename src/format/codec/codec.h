@@ -1,7 +1,6 @@
 /* Compression behind one table: what Parquet pages, Avro blocks and metadata files use.
  *
- * Decompression checks every size that the caller states; a codec never writes past it. Contexts are kept per
- * firn_codec_context, which belongs to one thread at a time. */
+ * Decompression checks every size that the caller states; a codec never writes past it. */
 #ifndef FIRN_FORMAT_CODEC_H
 #define FIRN_FORMAT_CODEC_H
 
@@ -25,7 +24,9 @@ const char *firn_codec_name(enum firn_codec codec);
  * (LZ4_RAW), brotli; any case. False for others. */
 bool firn_codec_of_name(struct firn_text name, enum firn_codec *out);
 
-struct firn_codec_context; /* compressor and decompressor states, made when first used */
+/* Compressor and decompressor states, made when first used and kept for the next call. Threads may share a context: it
+ * has as many states as calls were under way at once, so that columns by the thousand need few. */
+struct firn_codec_context;
 FIRN_CHECKED firn_status firn_codec_context_open(struct firn_op *op, struct firn_codec_context **out);
 void firn_codec_context_close(struct firn_codec_context *context);
 

@@ -7,10 +7,10 @@
 
 #define QUALITY_DEFAULT 1 /* parquet-java's; the library's own 11 is two orders of magnitude slower */
 
-firn_status firn_brotli_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_brotli_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                  struct firn_bytes in, struct firn_buffer *out)
 {
-    (void)context;
+    (void)states;
     int quality = level == FIRN_CODEC_LEVEL_DEFAULT ? QUALITY_DEFAULT : level;
     quality = FIRN_MIN(FIRN_MAX(quality, BROTLI_MIN_QUALITY), BROTLI_MAX_QUALITY);
     size_t len = BrotliEncoderMaxCompressedSize(in.len);
@@ -25,10 +25,10 @@ firn_status firn_brotli_compress(struct firn_op *op, struct firn_codec_context *
     return FIRN_OK;
 }
 
-firn_status firn_brotli_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_brotli_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                    uint8_t *out, size_t len)
 {
-    (void)context;
+    (void)states;
     size_t got = len;
     BrotliDecoderResult result = BrotliDecoderDecompress(in.len, in.data, &got, out);
     if (result != BROTLI_DECODER_RESULT_SUCCESS)

@@ -10,41 +10,41 @@
 typedef enum libdeflate_result unwrap(struct libdeflate_decompressor *state, const void *in, size_t in_len, void *out,
                                       size_t out_len, size_t *in_used, size_t *out_used);
 
-void firn_deflate_context_done(struct firn_codec_context *context)
+void firn_deflate_states_done(struct firn_codec_states *states)
 {
-    libdeflate_free_compressor(context->deflate_compressor);
-    libdeflate_free_decompressor(context->deflate_decompressor);
+    libdeflate_free_compressor(states->deflate_compressor);
+    libdeflate_free_decompressor(states->deflate_decompressor);
 }
 
-static firn_status get_compressor(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+static firn_status get_compressor(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                   struct libdeflate_compressor **out)
 {
     int32_t clamped = level == FIRN_CODEC_LEVEL_DEFAULT ? LEVEL_DEFAULT : FIRN_MIN(FIRN_MAX(level, 0), LEVEL_MAX);
-    if (context->deflate_compressor && context->deflate_level != clamped) {
-        libdeflate_free_compressor(context->deflate_compressor);
-        context->deflate_compressor = NULL;
+    if (states->deflate_compressor && states->deflate_level != clamped) {
+        libdeflate_free_compressor(states->deflate_compressor);
+        states->deflate_compressor = NULL;
     }
-    if (!context->deflate_compressor)
-        context->deflate_compressor = libdeflate_alloc_compressor(clamped);
-    context->deflate_level = clamped;
-    *out = context->deflate_compressor;
+    if (!states->deflate_compressor)
+        states->deflate_compressor = libdeflate_alloc_compressor(clamped);
+    states->deflate_level = clamped;
+    *out = states->deflate_compressor;
     return *out ? FIRN_OK : firn_codec_fail_memory(op, "deflate");
 }
 
-static firn_status get_decompressor(struct firn_op *op, struct firn_codec_context *context,
+static firn_status get_decompressor(struct firn_op *op, struct firn_codec_states *states,
                                     struct libdeflate_decompressor **out)
 {
-    if (!context->deflate_decompressor)
-        context->deflate_decompressor = libdeflate_alloc_decompressor();
-    *out = context->deflate_decompressor;
+    if (!states->deflate_decompressor)
+        states->deflate_decompressor = libdeflate_alloc_decompressor();
+    *out = states->deflate_decompressor;
     return *out ? FIRN_OK : firn_codec_fail_memory(op, "deflate");
 }
 
-firn_status firn_gzip_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_gzip_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                struct firn_bytes in, struct firn_buffer *out)
 {
     struct libdeflate_compressor *state;
-    FIRN_TRY(get_compressor(op, context, level, &state));
+    FIRN_TRY(get_compressor(op, states, level, &state));
     size_t capacity = libdeflate_gzip_compress_bound(state, in.len);
     size_t start = out->len;
     uint8_t *at;
@@ -53,11 +53,11 @@ firn_status firn_gzip_compress(struct firn_op *op, struct firn_codec_context *co
     return FIRN_OK;
 }
 
-firn_status firn_deflate_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_deflate_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                   struct firn_bytes in, struct firn_buffer *out)
 {
     struct libdeflate_compressor *state;
-    FIRN_TRY(get_compressor(op, context, level, &state));
+    FIRN_TRY(get_compressor(op, states, level, &state));
     size_t capacity = libdeflate_deflate_compress_bound(state, in.len);
     size_t start = out->len;
     uint8_t *at;
@@ -77,11 +77,11 @@ static unwrap *wrapping_of(struct firn_bytes in)
 }
 
 /* One stream after another until the input ends. */
-static firn_status inflate_sized(struct firn_op *op, struct firn_codec_context *context, const char *name,
-                                 unwrap *method, struct firn_bytes in, uint8_t *out, size_t len)
+static firn_status inflate_sized(struct firn_op *op, struct firn_codec_states *states, const char *name, unwrap *method,
+                                 struct firn_bytes in, uint8_t *out, size_t len)
 {
     struct libdeflate_decompressor *state;
-    FIRN_TRY(get_decompressor(op, context, &state));
+    FIRN_TRY(get_decompressor(op, states, &state));
     size_t filled = 0;
     do {
         size_t in_used = 0;
@@ -97,16 +97,16 @@ static firn_status inflate_sized(struct firn_op *op, struct firn_codec_context *
     return filled == len ? FIRN_OK : firn_codec_fail_length(op, name, filled, len);
 }
 
-firn_status firn_gzip_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_gzip_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                  uint8_t *out, size_t len)
 {
-    return inflate_sized(op, context, "gzip", wrapping_of(in), in, out, len);
+    return inflate_sized(op, states, "gzip", wrapping_of(in), in, out, len);
 }
 
-firn_status firn_deflate_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_deflate_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                     uint8_t *out, size_t len)
 {
-    return inflate_sized(op, context, "deflate", libdeflate_deflate_decompress_ex, in, out, len);
+    return inflate_sized(op, states, "deflate", libdeflate_deflate_decompress_ex, in, out, len);
 }
 
 /* One stream of unknown length: a guess, doubled until the content fits. */
@@ -134,11 +134,11 @@ static firn_status inflate_growing(struct firn_op *op, struct libdeflate_decompr
     }
 }
 
-static firn_status inflate_unsized(struct firn_op *op, struct firn_codec_context *context, const char *name,
+static firn_status inflate_unsized(struct firn_op *op, struct firn_codec_states *states, const char *name,
                                    unwrap *method, struct firn_bytes in, size_t size_max, struct firn_buffer *out)
 {
     struct libdeflate_decompressor *state;
-    FIRN_TRY(get_decompressor(op, context, &state));
+    FIRN_TRY(get_decompressor(op, states, &state));
     size_t start = out->len;
     do {
         size_t in_used = 0;
@@ -148,18 +148,18 @@ static firn_status inflate_unsized(struct firn_op *op, struct firn_codec_context
     return FIRN_OK;
 }
 
-firn_status firn_gzip_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_gzip_unsized(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                               size_t size_max, struct firn_buffer *out)
 {
-    return inflate_unsized(op, context, "gzip", wrapping_of(in), in, size_max, out);
+    return inflate_unsized(op, states, "gzip", wrapping_of(in), in, size_max, out);
 }
 
 /* One stream: writers exist that leave part of a zlib checksum behind it (PyIceberg). */
-firn_status firn_deflate_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_deflate_unsized(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                  size_t size_max, struct firn_buffer *out)
 {
     struct libdeflate_decompressor *state;
     size_t in_used;
-    FIRN_TRY(get_decompressor(op, context, &state));
+    FIRN_TRY(get_decompressor(op, states, &state));
     return inflate_growing(op, state, "deflate", libdeflate_deflate_decompress_ex, in, size_max, out, &in_used);
 }

@@ -9,7 +9,9 @@ struct ZSTD_DCtx_s;
 struct libdeflate_compressor;
 struct libdeflate_decompressor;
 
-struct firn_codec_context {
+/* What one call at a time works with; made by the codecs when they first need it. */
+struct firn_codec_states {
+    struct firn_codec_states *next; /* in the context's list of those not in use */
     struct ZSTD_CCtx_s *zstd_compressor;
     struct ZSTD_DCtx_s *zstd_decompressor;
     struct libdeflate_compressor *deflate_compressor;
@@ -18,13 +20,13 @@ struct firn_codec_context {
 };
 
 /* Appends to `out`. */
-typedef firn_status firn_codec_compressor(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+typedef firn_status firn_codec_compressor(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                           struct firn_bytes in, struct firn_buffer *out);
 /* Fills exactly `len` bytes; `out` is never NULL. */
-typedef firn_status firn_codec_decompressor(struct firn_op *op, struct firn_codec_context *context,
-                                            struct firn_bytes in, uint8_t *out, size_t len);
+typedef firn_status firn_codec_decompressor(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
+                                            uint8_t *out, size_t len);
 /* Appends at most `size_max` bytes to `out`. */
-typedef firn_status firn_codec_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+typedef firn_status firn_codec_unsized(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                        size_t size_max, struct firn_buffer *out);
 
 firn_codec_compressor firn_snappy_compress, firn_gzip_compress, firn_deflate_compress, firn_brotli_compress,
@@ -37,8 +39,8 @@ firn_codec_unsized firn_snappy_unsized, firn_gzip_unsized, firn_deflate_unsized,
 bool firn_snappy_length_plausible(struct firn_bytes in, size_t len);
 bool firn_zstd_length_plausible(struct firn_bytes in, size_t len);
 
-void firn_zstd_context_done(struct firn_codec_context *context);
-void firn_deflate_context_done(struct firn_codec_context *context);
+void firn_zstd_states_done(struct firn_codec_states *states);
+void firn_deflate_states_done(struct firn_codec_states *states);
 
 /* The errors all codecs share. */
 firn_status firn_codec_fail_broken(struct firn_op *op, const char *codec, const char *why);

@@ -29,19 +29,19 @@ static firn_status compress_block(struct firn_op *op, struct firn_bytes in, size
     return FIRN_OK;
 }
 
-firn_status firn_lz4_raw_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_lz4_raw_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                   struct firn_bytes in, struct firn_buffer *out)
 {
-    (void)context;
+    (void)states;
     (void)level;
     size_t block_bytes;
     return compress_block(op, in, 0, out, &block_bytes);
 }
 
-firn_status firn_lz4_hadoop_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_lz4_hadoop_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                      struct firn_bytes in, struct firn_buffer *out)
 {
-    (void)context;
+    (void)states;
     (void)level;
     size_t start = out->len;
     size_t block_bytes;
@@ -60,10 +60,10 @@ static bool decompress_block(struct firn_bytes in, uint8_t *out, size_t capacity
     return got >= 0;
 }
 
-firn_status firn_lz4_raw_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_lz4_raw_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                     uint8_t *out, size_t len)
 {
-    (void)context;
+    (void)states;
     size_t got;
     if (!decompress_block(in, out, len, &got))
         return firn_codec_fail_broken(op, "lz4", "a sequence does not fit");
@@ -110,11 +110,11 @@ static bool decompress_frame(struct firn_bytes in, uint8_t *out, size_t len)
     return more == 0 && filled == len;
 }
 
-firn_status firn_lz4_hadoop_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_lz4_hadoop_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                        uint8_t *out, size_t len)
 {
     static const uint8_t frame_magic[4] = { 0x04, 0x22, 0x4d, 0x18 };
-    (void)context;
+    (void)states;
     size_t got;
     if (decompress_hadoop(in, out, len))
         return FIRN_OK;

@@ -4,10 +4,10 @@
 
 #include <snappy-c.h>
 
-firn_status firn_snappy_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_snappy_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                  struct firn_bytes in, struct firn_buffer *out)
 {
-    (void)context;
+    (void)states;
     (void)level;
     size_t len = snappy_max_compressed_length(in.len);
     size_t start = out->len;
@@ -31,10 +31,10 @@ bool firn_snappy_length_plausible(struct firn_bytes in, size_t len)
     return recorded_length(in, &recorded) && recorded == len;
 }
 
-firn_status firn_snappy_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_snappy_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                    uint8_t *out, size_t len)
 {
-    (void)context;
+    (void)states;
     size_t recorded;
     if (!recorded_length(in, &recorded))
         return firn_codec_fail_broken(op, "snappy", "no length at its start");
@@ -45,7 +45,7 @@ firn_status firn_snappy_decompress(struct firn_op *op, struct firn_codec_context
     return FIRN_OK;
 }
 
-firn_status firn_snappy_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_snappy_unsized(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                 size_t size_max, struct firn_buffer *out)
 {
     size_t len;
@@ -57,5 +57,5 @@ firn_status firn_snappy_unsized(struct firn_op *op, struct firn_codec_context *c
         return firn_codec_fail_limit(op, "snappy", size_max);
     FIRN_TRY(firn_buffer_extend(op, out, len + 1, &at)); /* one more, so that an empty block has an address too */
     out->len = start + len;
-    return firn_snappy_decompress(op, context, in, at, len);
+    return firn_snappy_decompress(op, states, in, at, len);
 }

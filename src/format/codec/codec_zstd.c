@@ -1,20 +1,20 @@
-/* Zstandard (RFC 8878), with states kept in the context. */
+/* Zstandard (RFC 8878). */
 #include "base/math.h"
 #include "format/codec/codec_internal.h"
 
 #include <zstd.h>
 
-void firn_zstd_context_done(struct firn_codec_context *context)
+void firn_zstd_states_done(struct firn_codec_states *states)
 {
-    ZSTD_freeCCtx(context->zstd_compressor);
-    ZSTD_freeDCtx(context->zstd_decompressor);
+    ZSTD_freeCCtx(states->zstd_compressor);
+    ZSTD_freeDCtx(states->zstd_decompressor);
 }
 
-static firn_status get_decompressor(struct firn_op *op, struct firn_codec_context *context, ZSTD_DCtx **out)
+static firn_status get_decompressor(struct firn_op *op, struct firn_codec_states *states, ZSTD_DCtx **out)
 {
-    if (!context->zstd_decompressor)
-        context->zstd_decompressor = ZSTD_createDCtx();
-    *out = context->zstd_decompressor;
+    if (!states->zstd_decompressor)
+        states->zstd_decompressor = ZSTD_createDCtx();
+    *out = states->zstd_decompressor;
     return *out ? FIRN_OK : firn_codec_fail_memory(op, "zstd");
 }
 
@@ -55,12 +55,12 @@ static size_t compress_by(ZSTD_CCtx *state, const struct search *search, uint8_t
     return ZSTD_isError(status) ? status : ZSTD_compress2(state, out, capacity, in.data, in.len);
 }
 
-firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_context *context, int32_t level,
+firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                struct firn_bytes in, struct firn_buffer *out)
 {
-    if (!context->zstd_compressor)
-        context->zstd_compressor = ZSTD_createCCtx();
-    if (!context->zstd_compressor)
+    if (!states->zstd_compressor)
+        states->zstd_compressor = ZSTD_createCCtx();
+    if (!states->zstd_compressor)
         return firn_codec_fail_memory(op, "zstd");
 
     int clamped = level == FIRN_CODEC_LEVEL_DEFAULT ? ZSTD_defaultCLevel() : level;
@@ -70,8 +70,8 @@ firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_context *co
     uint8_t *at;
     FIRN_TRY(firn_buffer_extend(op, out, capacity, &at));
     const struct search *search = find_search(level);
-    size_t len = search ? compress_by(context->zstd_compressor, search, at, capacity, in)
-                        : ZSTD_compressCCtx(context->zstd_compressor, at, capacity, in.data, in.len, clamped);
+    size_t len = search ? compress_by(states->zstd_compressor, search, at, capacity, in)
+                        : ZSTD_compressCCtx(states->zstd_compressor, at, capacity, in.data, in.len, clamped);
     if (ZSTD_isError(len))
         return firn_fail(op, FIRN_SYSTEM, "zstd cannot compress %zu bytes: %s", in.len, ZSTD_getErrorName(len));
     out->len = start + len;
@@ -86,11 +86,11 @@ bool firn_zstd_length_plausible(struct firn_bytes in, size_t len)
     return recorded == ZSTD_CONTENTSIZE_UNKNOWN || recorded <= len;
 }
 
-firn_status firn_zstd_decompress(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_zstd_decompress(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                                  uint8_t *out, size_t len)
 {
     ZSTD_DCtx *state;
-    FIRN_TRY(get_decompressor(op, context, &state));
+    FIRN_TRY(get_decompressor(op, states, &state));
     size_t got = ZSTD_decompressDCtx(state, out, len, in.data, in.len);
     if (ZSTD_isError(got))
         return firn_codec_fail_broken(op, "zstd", ZSTD_getErrorName(got));
@@ -114,11 +114,11 @@ static firn_status stream_once(struct firn_op *op, ZSTD_DCtx *state, ZSTD_inBuff
     return FIRN_OK;
 }
 
-firn_status firn_zstd_unsized(struct firn_op *op, struct firn_codec_context *context, struct firn_bytes in,
+firn_status firn_zstd_unsized(struct firn_op *op, struct firn_codec_states *states, struct firn_bytes in,
                               size_t size_max, struct firn_buffer *out)
 {
     ZSTD_DCtx *state;
-    FIRN_TRY(get_decompressor(op, context, &state));
+    FIRN_TRY(get_decompressor(op, states, &state));
     ZSTD_DCtx_reset(state, ZSTD_reset_session_only);
 
     size_t start = out->len;

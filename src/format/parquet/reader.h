@@ -14,9 +14,8 @@ struct firn_chunk_reader;
 struct firn_chunk_reader_options {
     bool crc_check;       /* compare page CRCs where present */
     bool keep_dictionary; /* give dictionary pages' values as indices instead of materialised values */
-    struct firn_codec_context *codec_context; /* borrowed until close; NULL: the reader opens one of its own. Readers of
-                                                 one thread share it, so that thousands of small chunks do not each set
-                                                 up a decompressor */
+    struct firn_codec_context *codec_context; /* borrowed until close; NULL: the reader opens one of its own, which for
+                                                 thousands of small chunks is dear */
 };
 
 /* `leaf` and `chunk` come from the same footer; `bytes` is exactly the chunk's range. Borrows all three. `row_count` is

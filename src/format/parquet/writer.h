@@ -25,8 +25,7 @@ struct firn_chunk_options {
     bool statistics;              /* chunk statistics and page indexes */
     uint32_t bloom_bytes_max;     /* of a bloom filter's blocks, a power of two; 0: none is wanted. BOOLEAN has none */
     double bloom_fpp;             /* share of wrong answers it may give */
-    struct firn_codec_context *codec_context; /* borrowed until close; NULL: the writer opens one of its own. Writers
-                                                 used by one thread at a time may share it */
+    struct firn_codec_context *codec_context; /* borrowed until close; NULL: the writer opens one of its own */
 };
 /* Iceberg's defaults: zstd, 1 MiB, 20000 rows, 2 MiB, dictionary, v1, statistics. */
 struct firn_chunk_options firn_chunk_options_default(void);
