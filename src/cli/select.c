@@ -71,9 +71,8 @@ static json_t *real_json(double value)
     return json ? json : json_string(value > 0 ? "Infinity" : "-Infinity");
 }
 
-static json_t *value_json(const struct firn_select_column *column, struct firn_select_value value)
+static json_t *value_json(struct firn_select_value value)
 {
-    json_t *nested = NULL;
     switch (value.kind) {
     case FIRN_SELECT_NULL:
         return json_null();
@@ -84,22 +83,40 @@ static json_t *value_json(const struct firn_select_column *column, struct firn_s
     case FIRN_SELECT_REAL:
         return real_json(value.real);
     default:
-        if (firn_select_column_nests(column))
-            nested = json_loadb(value.text.data, value.text.len, JSON_DECODE_ANY, NULL);
-        return nested ? nested : firn_json_string(value.text);
+        return firn_json_string(value.text);
     }
+}
+
+/* Whether the value is JSON already, which goes out as it is: read and written again, decimals would lose digits. */
+static bool is_json(const struct firn_select_column *column, const struct firn_select_value *value)
+{
+    if (value->kind != FIRN_SELECT_TEXT || !firn_select_column_nests(column))
+        return false;
+    json_t *json = json_loadb(value->text.data, value->text.len, JSON_DECODE_ANY, NULL);
+    json_decref(json);
+    return json != NULL;
+}
+
+static firn_status write_value(struct firn_op *op, struct cli *cli, const struct firn_select_column *column,
+                               struct firn_select_value value)
+{
+    if (is_json(column, &value))
+        return cli_write_text(op, cli, value.text);
+    json_t *json = value_json(value);
+    firn_status status = cli_write_json(op, cli, json, JSON_COMPACT);
+    json_decref(json);
+    return status;
 }
 
 static firn_status write_row(struct firn_op *op, struct cli *cli, const struct firn_select *select, bool is_first)
 {
-    json_t *row = json_array();
-    for (size_t c = 0; c < firn_select_column_count(select); c++)
-        json_array_append_new(row, value_json(&firn_select_columns(select)[c], firn_select_value(select, c)));
-    firn_status status = is_first ? FIRN_OK : cli_write_text(op, cli, FIRN_TEXT(","));
-    if (status == FIRN_OK)
-        status = cli_write_json(op, cli, row, JSON_COMPACT);
-    json_decref(row);
-    return status;
+    FIRN_TRY(cli_write_text(op, cli, is_first ? FIRN_TEXT("[") : FIRN_TEXT(",[")));
+    for (size_t c = 0; c < firn_select_column_count(select); c++) {
+        if (c > 0)
+            FIRN_TRY(cli_write_text(op, cli, FIRN_TEXT(",")));
+        FIRN_TRY(write_value(op, cli, &firn_select_columns(select)[c], firn_select_value(select, c)));
+    }
+    return cli_write_text(op, cli, FIRN_TEXT("]"));
 }
 
 static firn_status write_columns(struct firn_op *op, struct cli *cli, const struct firn_select *select)

@@ -16,6 +16,7 @@ from lake import full_name
 from tables import SPARK_TABLES, create, insert
 from test_corpus import CORPUS, TABLES, CorpusTable, register, rewrite_avro
 
+DECIMALS = decimal.Context(prec=40)  # Iceberg's have up to 38 digits, Python's as many as its context says
 METADATA_TABLES = ["snapshots", "history", "refs", "metadata_log_entries", "manifests", "all_manifests", "files", "data_files",
                    "delete_files", "all_files", "all_data_files", "all_delete_files", "entries", "all_entries", "partitions",
                    "position_deletes"]
@@ -62,7 +63,7 @@ def typed(value, kind):
         return {key: typed(item, parts_of(kind)[1]) for key, item in value.items()}
     if kind.startswith("decimal("):
         scale = int(kind.rstrip(")").split(",")[1])
-        return str(decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-scale)))
+        return str(decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-scale), context=DECIMALS))
     if kind in ("float", "double"):  # the digits that a float has
         number = float(value)
         if math.isnan(number):
