@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 
+import pyarrow.parquet
 import pytest
 
 from checks import check_files, check_verified
@@ -81,6 +82,20 @@ def test_rows_stay(firn, lake, duck, table):
     assert states(report)["compact"] == states(report)["manifests"] == "nothing to do"
     assert set(states(maintain(firn, table)).values()) == {"not due"}
     assert rows_of_pyiceberg(lake.load(table)) == before
+
+
+def test_compaction_sorts_as_the_policy_says(firn, lake, table):
+    before = rows_of_pyiceberg(lake.load(table))
+    report = maintain(firn, table, "--steps", "compact", "--force", "--set", "compact.strategy=sort",
+                      "--set", "compact.sort-order=amount DESC NULLS LAST, id")
+    assert states(report)["compact"] == "done"
+    after = lake.load(table)
+    assert rows_of_pyiceberg(after) == before
+    paths = [path_of(task.file.file_path) for task in after.scan().plan_files()]
+    assert len(paths) == 1
+    amounts = pyarrow.parquet.read_table(paths[0])["amount"].to_pylist()
+    assert len(amounts) == 720
+    assert amounts == sorted(amounts, key=lambda amount: (amount is None, -(amount or 0)))
 
 
 def test_one_run_at_a_time(firn, lake, table):
