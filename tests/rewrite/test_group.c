@@ -327,7 +327,7 @@ static void any_memory_limit_is_kept(void **state)
     struct fixture_run run =
         run_of(&test, &(struct fixture_table){ .version = 2, .schemas = WORDS, .properties = plain });
     for (size_t memory = (size_t)64 << 20; memory >= (size_t)32 << 20; memory = memory / 4 * 3)
-        for (uint32_t threads = 1; threads <= 16; threads *= 4)
+        for (uint32_t threads = 1; threads <= 16; threads *= 16)
             rewrite_within(op, &run, memory, threads);
     firn_store_close(test.store);
     folder_remove(folder);
