@@ -68,6 +68,16 @@ static inline void firn_store_be32(void *at, uint32_t value)
     firn_store_le32(at, __builtin_bswap32(value));
 }
 
+static inline uint64_t firn_load_be64(const void *at)
+{
+    return __builtin_bswap64(firn_load_le64(at));
+}
+
+static inline void firn_store_be64(void *at, uint64_t value)
+{
+    firn_store_le64(at, __builtin_bswap64(value));
+}
+
 static inline uint64_t firn_zigzag_encode(int64_t value)
 {
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);

@@ -26,8 +26,8 @@ static int compare_values(const struct firn_value *a, const struct firn_value *b
 static int compare_signed_uuids(const struct firn_value *a, const struct firn_value *b)
 {
     for (size_t i = 0; i < 16; i += 8) {
-        int64_t left = (int64_t)__builtin_bswap64(firn_load_le64(a->bytes.data + i));
-        int64_t right = (int64_t)__builtin_bswap64(firn_load_le64(b->bytes.data + i));
+        int64_t left = (int64_t)firn_load_be64(a->bytes.data + i);
+        int64_t right = (int64_t)firn_load_be64(b->bytes.data + i);
         if (left != right)
             return left < right ? -1 : 1;
     }

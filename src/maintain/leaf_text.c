@@ -110,8 +110,7 @@ static struct firn_text decimal_text(struct firn_arena *arena, struct firn_bytes
 static struct firn_text decimal_of_i64(struct firn_arena *arena, int64_t value, const struct firn_logical_type *logical)
 {
     uint8_t bytes[8];
-    firn_store_be32(bytes, (uint32_t)((uint64_t)value >> 32));
-    firn_store_be32(bytes + 4, (uint32_t)(uint64_t)value);
+    firn_store_be64(bytes, (uint64_t)value);
     return decimal_text(arena, (struct firn_bytes){ bytes, 8 }, logical);
 }
 

@@ -93,8 +93,7 @@ static uint64_t spread(uint64_t word)
 static void take_pair(const struct firn_interleave_step *step, const uint8_t *row, uint8_t *out)
 {
     uint64_t word = spread(firn_load_be32(row + step->at[0])) << 1 | spread(firn_load_be32(row + step->at[1]));
-    firn_store_be32(out, (uint32_t)(word >> 32));
-    firn_store_be32(out + 4, (uint32_t)word);
+    firn_store_be64(out, word);
 }
 
 static void take_by_table(const struct firn_interleave_step *step, const uint8_t *row, uint8_t *out)

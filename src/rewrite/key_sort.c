@@ -4,8 +4,6 @@
 
 #include "base/math.h"
 
-#include <stdlib.h>
-
 #define FEW_ROWS   32 /* are sorted by comparing whole keys */
 #define LEVELS_MAX 32 /* and so are rows whose keys are still equal after so many turns */
 
@@ -49,8 +47,7 @@ static uint64_t prefix_at(struct firn_bytes key, size_t depth)
     uint8_t padded[PREFIX_BYTES] = { 0 };
     if (depth < key.len)
         memcpy(padded, key.data + depth, FIRN_MIN(key.len - depth, sizeof padded));
-    uint64_t value = firn_load_le64(padded);
-    return __builtin_bswap64(value);
+    return firn_load_be64(padded);
 }
 
 static void take_prefixes(const struct sorting *sorting, size_t first, size_t count, size_t depth)

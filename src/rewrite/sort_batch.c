@@ -105,8 +105,7 @@ static void put_null(const struct firn_sort_column *column, uint8_t *at)
 static void put_word(uint8_t *at, uint32_t width, uint64_t word)
 {
     if (width == 8) {
-        firn_store_be32(at, (uint32_t)(word >> 32));
-        firn_store_be32(at + 4, (uint32_t)word);
+        firn_store_be64(at, word);
     } else if (width == 4) {
         firn_store_be32(at, (uint32_t)word);
     } else {
@@ -283,11 +282,6 @@ static uint8_t *join_row(const struct firn_sort_batch *batch, uint32_t row, uint
 
 /* Keys along a curve. */
 
-static uint64_t get_word(const uint8_t *at)
-{
-    return (uint64_t)firn_load_be32(at) << 32 | firn_load_be32(at + 4);
-}
-
 /* Turns the images of some rows, words all, into the places along the curve, before their bits are interleaved. */
 static void place_on_curve(const struct firn_sort_key *key, uint64_t (*axes)[FIRN_HILBERT_POINTS], uint8_t *rows,
                            uint32_t row_count)
@@ -295,11 +289,11 @@ static void place_on_curve(const struct firn_sort_key *key, uint64_t (*axes)[FIR
     unsigned unused = 64 - key->hilbert_bits;
     for (uint32_t i = 0; i < key->column_count; i++)
         for (uint32_t row = 0; row < row_count; row++)
-            axes[i][row] = get_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset) >> unused;
+            axes[i][row] = firn_load_be64(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset) >> unused;
     firn_hilbert_place(axes, key->column_count, key->hilbert_bits);
     for (uint32_t i = 0; i < key->column_count; i++)
         for (uint32_t row = 0; row < row_count; row++)
-            put_word(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset, 8, axes[i][row] << unused);
+            firn_store_be64(rows + (size_t)row * key->fixed_bytes + key->columns[i].offset, axes[i][row] << unused);
 }
 
 static firn_status place_rows(struct firn_op *op, struct firn_sort_batch *batch)

@@ -155,7 +155,7 @@ static void write_prefixes(const struct sort_bin *sort)
     uint8_t *bytes = sort->keys.bytes.data;
     for (uint32_t i = 0; i < batch_rows(sort); i++) {
         ptrdiff_t offset = firn_sort_batch_key(&sort->keys, i).data - bytes;
-        firn_store_le32(bytes + offset, sort->partitions.len > 0 ? __builtin_bswap32(partitions[i]) : 0);
+        firn_store_be32(bytes + offset, sort->partitions.len > 0 ? partitions[i] : 0);
     }
 }
 

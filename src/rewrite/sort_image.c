@@ -299,7 +299,7 @@ static void words_of_bytes(const struct firn_sort_image *image, union firn_value
         uint8_t first[8] = { 0 };
         if (bytes.len > 0)
             memcpy(first, bytes.data, FIRN_MIN(bytes.len, sizeof first));
-        out[i] = (uint64_t)firn_load_be32(first) << 32 | firn_load_be32(first + 4);
+        out[i] = firn_load_be64(first);
     }
 }
 

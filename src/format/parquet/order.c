@@ -290,10 +290,10 @@ static inline uint64_t prefix_of(struct firn_bytes value)
 {
     uint8_t bytes[8] = { 0 };
     if (value.len >= 8)
-        return __builtin_bswap64(firn_load_le64(value.data));
+        return firn_load_be64(value.data);
     if (value.len)
         memcpy(bytes, value.data, value.len);
-    return __builtin_bswap64(firn_load_le64(bytes));
+    return firn_load_be64(bytes);
 }
 
 struct slices {
