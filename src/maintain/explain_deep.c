@@ -16,12 +16,8 @@
 
 static const struct firn_parquet_node *find_leaf(const struct firn_footer *footer, int32_t id)
 {
-    for (uint32_t i = 0; i < footer->leaf_count; i++) {
-        const struct firn_parquet_node *leaf = footer->leaves[i];
-        if (leaf->has_field_id && leaf->field_id == id && leaf->rep_max == 0)
-            return leaf;
-    }
-    return NULL;
+    const struct firn_parquet_node *leaf = firn_footer_leaf(footer, id);
+    return leaf && leaf->rep_max == 0 ? leaf : NULL;
 }
 
 static bool is_constant(const struct firn_explaining *run, const struct firn_explain_file *file, int32_t id)

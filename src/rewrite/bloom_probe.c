@@ -16,14 +16,6 @@ struct probing {
     struct firn_buffer bytes;
 };
 
-static const struct firn_parquet_node *find_leaf(const struct firn_footer *footer, int32_t field_id)
-{
-    for (uint32_t i = 0; i < footer->leaf_count; i++)
-        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == field_id)
-            return footer->leaves[i];
-    return NULL;
-}
-
 /* What a file can say of a value by the way it stores it. */
 enum stored_form {
     STORED_UNKNOWN, /* values have other forms too, or one that firn does not make */
@@ -109,7 +101,7 @@ static firn_status probe(struct firn_op *op, struct probing *probing, const stru
     FIRN_TRY(firn_id_sources_new(op, metadata, &ids));
     FIRN_TRY(firn_input_ids_assign(op, footer, &ids));
     probing->footer = footer;
-    probing->leaf = field ? find_leaf(footer, field_id) : NULL;
+    probing->leaf = field ? firn_footer_leaf(footer, field_id) : NULL;
     if (!probing->leaf) /* a column that the file does not store is null, or has a default */
         return FIRN_OK;
     probing->type = &field->type;

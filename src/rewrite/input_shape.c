@@ -168,6 +168,14 @@ firn_status firn_input_ids_assign(struct firn_op *op, struct firn_footer *footer
     return check_ids(op, footer, count_ids(&footer->root));
 }
 
+const struct firn_parquet_node *firn_footer_leaf(const struct firn_footer *footer, int32_t id)
+{
+    for (uint32_t i = 0; i < footer->leaf_count; i++)
+        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == id)
+            return footer->leaves[i];
+    return NULL;
+}
+
 const struct firn_parquet_node *firn_group_child(const struct firn_parquet_node *group, int32_t id, uint32_t *hint)
 {
     for (uint32_t i = 0; i < group->child_count; i++) {

@@ -25,6 +25,8 @@ FIRN_CHECKED firn_status firn_id_sources_new(struct firn_op *op, const struct fi
 FIRN_CHECKED firn_status firn_input_ids_assign(struct firn_op *op, struct firn_footer *footer,
                                                const struct firn_id_sources *sources);
 
+/* The leaf of a file with a field id, or NULL. */
+const struct firn_parquet_node *firn_footer_leaf(const struct firn_footer *footer, int32_t id);
 /* The child of a group with a field id, or NULL. `*hint` (0 at first) remembers where to go on: children mostly stand
  * in the order they are asked for. */
 const struct firn_parquet_node *firn_group_child(const struct firn_parquet_node *group, int32_t id, uint32_t *hint);

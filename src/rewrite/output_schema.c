@@ -1,6 +1,7 @@
 /* Iceberg schema to Parquet schema. Iceberg spec, "Appendix A: Parquet"; format-notes.md, 13. */
 #include "rewrite/output_schema.h"
 
+#include "rewrite/input_shape.h"
 #include "rewrite/parquet_name.h"
 
 /* What a primitive type is stored as; decimals and fixed take their length from their parameters. */
@@ -273,20 +274,12 @@ bool firn_output_schema_has_short_decimals(const struct firn_output_schema *sche
     return false;
 }
 
-static const struct firn_parquet_node *find_leaf(const struct firn_footer *footer, int32_t field_id)
-{
-    for (uint32_t i = 0; i < footer->leaf_count; i++)
-        if (footer->leaves[i]->has_field_id && footer->leaves[i]->field_id == field_id)
-            return footer->leaves[i];
-    return NULL;
-}
-
 /* Whether all files that have the decimal store it as the fewest bytes, and one of them does. */
 static bool is_fixed_in(const struct firn_field *field, const struct firn_footer *const *footers, uint32_t footer_count)
 {
     bool found = false;
     for (uint32_t i = 0; i < footer_count; i++) {
-        const struct firn_parquet_node *stored = find_leaf(footers[i], field->id);
+        const struct firn_parquet_node *stored = firn_footer_leaf(footers[i], field->id);
         if (!stored)
             continue;
         if (stored->type != FIRN_PARQUET_FIXED || stored->type_length != decimal_bytes(field->type.precision) ||
