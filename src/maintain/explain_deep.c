@@ -81,13 +81,11 @@ static bool has_filter(const struct firn_look *look, int32_t field_id)
 static firn_status ask_filters(struct firn_op *op, const struct firn_look *look, const struct firn_predicate *leaf,
                                bool *is_absent)
 {
-    const struct firn_explaining *run = look->all->run;
-    struct firn_data_file file = { .path = look->file->path, .format = look->file->format };
+    const struct firn_bloom_file file = { look->object, look->footer, &look->all->fields.forms };
     *is_absent = leaf->value_count > 0;
     for (uint32_t i = 0; i < leaf->value_count && *is_absent; i++) {
         enum firn_bloom_answer answer;
-        FIRN_TRY(
-            firn_bloom_probe(op, run->table->store, run->metadata, &file, leaf->field->id, &leaf->values[i], &answer));
+        FIRN_TRY(firn_bloom_probe(op, &file, leaf->field->id, &leaf->values[i], &answer));
         *is_absent = answer == FIRN_BLOOM_ABSENT;
     }
     return FIRN_OK;

@@ -4,6 +4,8 @@
 
 #include "maintain/file_check.h"
 #include "rewrite/bloom_probe.h"
+#include "rewrite/input_shape.h"
+#include "table/parquet_footer.h"
 
 #define TABLE_SCHEMA                                                                                                   \
     "{\"type\":\"struct\",\"schema-id\":0,\"fields\":["                                                                \
@@ -67,8 +69,21 @@ static struct firn_rewrite_result rewrite(struct scene *scene, const struct firn
 static enum firn_bloom_answer ask(struct scene *scene, const struct firn_data_file *file, int32_t id,
                                   struct firn_value value)
 {
+    struct firn_op *op = scene->op;
+    struct firn_buffer scratch = { 0 };
+    struct firn_object *object;
+    struct firn_footer *footer;
+    struct firn_id_sources ids;
+    struct firn_output_schema forms;
     enum firn_bloom_answer answer;
-    CHECK_OK(scene->op, firn_bloom_probe(scene->op, scene->store, scene->metadata, file, id, &value, &answer));
+    CHECK_OK(op, firn_object_open(op, scene->store, file->path, &object));
+    CHECK_OK(op, firn_parquet_footer_read(op, object, &scratch, &footer));
+    CHECK_OK(op, firn_id_sources_new(op, scene->metadata, &ids));
+    CHECK_OK(op, firn_input_ids_assign(op, footer, &ids));
+    CHECK_OK(op, firn_output_schema_new(op, firn_metadata_current_schema(scene->metadata), false, &forms));
+    CHECK_OK(op, firn_bloom_probe(op, &(struct firn_bloom_file){ object, footer, &forms }, id, &value, &answer));
+    firn_object_close(object);
+    firn_buffer_done(&scratch);
     return answer;
 }
 
