@@ -136,18 +136,6 @@ static firn_status add_key_leaf(struct firn_op *op, void *context, size_t index)
     return status;
 }
 
-static struct firn_row_keys batch_keys(const struct sort_bin *sort)
-{
-    const struct firn_sort_batch *keys = &sort->keys;
-    size_t width = sort->key.key_bytes;
-    return (struct firn_row_keys){
-        .bytes = keys->bytes.data,
-        .offsets = width > 0 ? NULL : (const uint64_t *)(const void *)keys->offsets.data,
-        .width = width,
-        .count = keys->row_count,
-    };
-}
-
 /* Partitions come one after the other: their numbers stand in front of the keys. */
 static void write_prefixes(const struct sort_bin *sort)
 {
@@ -174,7 +162,7 @@ static firn_status sort_batch(struct firn_op *op, struct sort_bin *sort, struct 
     *out = (struct firn_sorted_rows){
         .columns = sort->columns,
         .leaf_count = sort->run->schema.leaf_count,
-        .keys = batch_keys(sort),
+        .keys = firn_sort_batch_keys(&sort->keys),
         .count = batch_rows(sort),
     };
     FIRN_TRY(firn_key_sort(op, sort->run->context->pool, &out->keys, &sort->order));

@@ -15,8 +15,8 @@
 #ifndef FIRN_REWRITE_SORT_KEY_H
 #define FIRN_REWRITE_SORT_KEY_H
 
-#include "base/buffer.h"
 #include "format/parquet/vector.h"
+#include "rewrite/key_sort.h"
 #include "rewrite/ordering.h"
 #include "rewrite/output_schema.h"
 
@@ -73,14 +73,22 @@ FIRN_CHECKED firn_status firn_sort_batch_add(struct firn_op *op, struct firn_sor
 FIRN_CHECKED firn_status firn_sort_batch_finish(struct firn_op *op, struct firn_sort_batch *batch);
 void firn_sort_batch_done(struct firn_sort_batch *batch);
 
-/* The key of a row, prefix included; valid until the next begin. */
-static inline struct firn_bytes firn_sort_batch_key(const struct firn_sort_batch *batch, uint32_t row)
+/* The keys, prefixes included; valid until the next begin. */
+static inline struct firn_row_keys firn_sort_batch_keys(const struct firn_sort_batch *batch)
 {
     size_t width = batch->key->key_bytes;
-    if (width > 0)
-        return (struct firn_bytes){ batch->bytes.data + row * width, width };
-    const uint64_t *offsets = (const uint64_t *)(const void *)batch->offsets.data;
-    return (struct firn_bytes){ batch->bytes.data + offsets[row], (size_t)(offsets[row + 1] - offsets[row]) };
+    return (struct firn_row_keys){
+        .bytes = batch->bytes.data,
+        .offsets = width > 0 ? NULL : (const uint64_t *)(const void *)batch->offsets.data,
+        .width = width,
+        .count = batch->row_count,
+    };
+}
+
+static inline struct firn_bytes firn_sort_batch_key(const struct firn_sort_batch *batch, uint32_t row)
+{
+    struct firn_row_keys keys = firn_sort_batch_keys(batch);
+    return firn_row_key(&keys, row);
 }
 
 #endif
