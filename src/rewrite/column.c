@@ -43,6 +43,18 @@ struct firn_vector firn_vector_part(const struct firn_vector *vector, uint32_t s
     return part;
 }
 
+firn_status firn_levels_append(struct firn_op *op, struct firn_buffer *out, const uint8_t *levels, uint8_t otherwise,
+                               uint32_t count)
+{
+    uint8_t *at;
+    FIRN_TRY(firn_buffer_extend(op, out, count, &at));
+    if (levels)
+        memcpy(at, levels, count);
+    else
+        memset(at, otherwise, count);
+    return FIRN_OK;
+}
+
 static void drop_page(struct firn_column *column)
 {
     column->page = (struct firn_vector){ 0 };

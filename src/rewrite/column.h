@@ -72,5 +72,8 @@ void firn_column_close(struct firn_column *column);
 /* Part of a vector: slots from `slot` on, whose values begin at `value`. Stops before the row that follows the first
  * `rows` rows to begin there, or at the end. */
 struct firn_vector firn_vector_part(const struct firn_vector *vector, uint32_t slot, uint32_t value, int64_t rows);
+/* Appends `count` levels of a vector; where it has none, all of them are `otherwise`. */
+FIRN_CHECKED firn_status firn_levels_append(struct firn_op *op, struct firn_buffer *out, const uint8_t *levels,
+                                            uint8_t otherwise, uint32_t count);
 
 #endif

@@ -65,18 +65,6 @@ static firn_status keep_bytes(struct firn_op *op, struct reading *reading, struc
     return FIRN_OK;
 }
 
-static firn_status keep_levels(struct firn_op *op, struct firn_buffer *out, const uint8_t *levels, uint8_t otherwise,
-                               uint32_t count)
-{
-    uint8_t *kept;
-    FIRN_TRY(firn_buffer_extend(op, out, count, &kept));
-    if (levels)
-        memcpy(kept, levels, count);
-    else
-        memset(kept, otherwise, count);
-    return FIRN_OK;
-}
-
 static firn_status add_slots(struct firn_op *op, struct reading *reading, struct value_column *column, uint32_t count)
 {
     uint8_t *added;
@@ -108,8 +96,8 @@ static firn_status take_vector(struct firn_op *op, void *context, const struct f
     }
     if (!reading->config->levels)
         return FIRN_OK;
-    FIRN_TRY(keep_levels(op, &out->rep, vector->rep, 0, vector->slot_count));
-    return keep_levels(op, &out->def, vector->def, leaf->node->def_max, vector->slot_count);
+    FIRN_TRY(firn_levels_append(op, &out->rep, vector->rep, 0, vector->slot_count));
+    return firn_levels_append(op, &out->def, vector->def, leaf->node->def_max, vector->slot_count);
 }
 
 static firn_status pull_column(struct firn_op *op, struct reading *reading, uint32_t index, int64_t rows)

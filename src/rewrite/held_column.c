@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "format/parquet/unpack.h"
+#include "rewrite/column.h"
 
 #define PREFETCH_ROWS 24 /* rows are far apart: memory is asked for them so many rows ahead */
 
@@ -31,21 +32,13 @@ static bool has_value(const struct firn_vector *vector, uint32_t slot)
 
 static firn_status append_levels(struct firn_op *op, struct firn_held_column *column, const struct firn_vector *vector)
 {
-    uint8_t *at;
     if (vector->rep)
         FIRN_TRY(firn_buffer_append(op, &column->rep, vector->rep, vector->slot_count));
     if (!vector->def && column->def.len == 0)
         return FIRN_OK;
-    if (column->def.len < column->slot_count) {
-        FIRN_TRY(firn_buffer_extend(op, &column->def, column->slot_count, &at));
-        memset(at, vector->def_max, column->slot_count);
-    }
-    FIRN_TRY(firn_buffer_extend(op, &column->def, vector->slot_count, &at));
-    if (vector->def)
-        memcpy(at, vector->def, vector->slot_count);
-    else
-        memset(at, vector->def_max, vector->slot_count);
-    return FIRN_OK;
+    if (column->def.len < column->slot_count)
+        FIRN_TRY(firn_levels_append(op, &column->def, NULL, vector->def_max, column->slot_count));
+    return firn_levels_append(op, &column->def, vector->def, vector->def_max, vector->slot_count);
 }
 
 static firn_status append_row_starts(struct firn_op *op, struct firn_held_column *column,
