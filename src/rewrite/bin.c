@@ -39,11 +39,6 @@ struct pass {
     int64_t step_rows;
 };
 
-static bool verifies(const struct pass *pass)
-{
-    return pass->run->context->verify == FIRN_VERIFY_FULL;
-}
-
 /* Prediction. */
 
 static double encoded_ratio(const struct pass *pass)
@@ -244,20 +239,12 @@ static firn_status run_steps(struct firn_op *op, struct pass *pass)
     return FIRN_OK;
 }
 
-/* What the written rows must add up to: all that was read, less what was left out. */
-static void add_sums(struct pass *pass, struct firn_hash128 *sums)
-{
-    for (uint32_t i = 0; verifies(pass) && i < pass->run->schema.leaf_count; i++)
-        firn_feed_add_sum(&pass->feeds[i], &sums[i]);
-}
-
 /* Passes. */
 
 static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_files *files, uint32_t bin_index,
                       bool *counted)
 {
     struct firn_group_run *run = pass->run;
-    uint32_t leaf_count = run->schema.leaf_count;
     uint32_t *pieces = FIRN_NEW_ARRAY(op->arena, uint32_t, pass->bin->piece_count);
     uint32_t piece_count = 0, last = pass->first_partition + pass->output_count - 1;
     for (uint32_t i = 0; i < pass->bin->piece_count; i++) {
@@ -282,18 +269,15 @@ static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_
         .outputs = pass->outputs,
         .output_count = pass->output_count,
         .first_partition = pass->first_partition,
-        .with_left_out = verifies(pass),
+        .with_left_out = run->context->verify == FIRN_VERIFY_FULL,
     };
     firn_selection_init(op, &pass->selection);
-    pass->feeds = FIRN_NEW_ARRAY(op->arena, struct firn_feed, leaf_count);
-    for (uint32_t i = 0; i < leaf_count; i++)
-        firn_feed_init(op, &pass->feeds[i], run, i, &pass->selection);
+    pass->feeds = firn_feeds_new(op, run, &pass->selection);
 }
 
-static void pass_done(struct pass *pass, struct firn_rung_counts *rungs)
+static void pass_done(struct pass *pass, struct firn_output_files *files)
 {
-    for (uint32_t i = 0; i < pass->run->schema.leaf_count; i++)
-        firn_feed_done(&pass->feeds[i], rungs);
+    firn_feeds_done(pass->feeds, pass->run, files);
     for (uint32_t i = 0; i < pass->output_count; i++)
         firn_output_close(&pass->outputs[i]);
     firn_selection_done(&pass->selection);
@@ -323,8 +307,7 @@ static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, ui
         };
         pass_init(op, &pass, files, index, counted);
         firn_status status = run_steps(op, &pass);
-        add_sums(&pass, files->sums_in);
-        pass_done(&pass, &files->rungs);
+        pass_done(&pass, files);
         FIRN_TRY(status);
     }
     return FIRN_OK;

@@ -4,8 +4,8 @@
 
 #include "rewrite/estimate.h"
 
-void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
-                    const struct firn_selection *selection)
+static void init_feed(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
+                      const struct firn_selection *selection)
 {
     const struct firn_output_leaf *leaf = &run->schema.leaves[leaf_index];
     *feed = (struct firn_feed){
@@ -19,19 +19,27 @@ void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct fir
     };
 }
 
-void firn_feed_add_sum(struct firn_feed *feed, struct firn_hash128 *sum)
+struct firn_feed *firn_feeds_new(struct firn_op *op, const struct firn_group_run *run,
+                                 const struct firn_selection *selection)
 {
-    struct firn_hash128 taken =
-        firn_hash128_subtract(firn_fingerprinter_sum(&feed->read), firn_fingerprinter_sum(&feed->left_out));
-    *sum = firn_hash128_add(*sum, taken);
+    struct firn_feed *feeds = FIRN_NEW_ARRAY(op->arena, struct firn_feed, run->schema.leaf_count);
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        init_feed(op, &feeds[i], run, i, selection);
+    return feeds;
 }
 
-void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs)
+void firn_feeds_done(struct firn_feed *feeds, const struct firn_group_run *run, struct firn_output_files *files)
 {
-    firn_column_close(&feed->column);
-    firn_gather_done(&feed->gather);
-    firn_splicer_done(&feed->splicer);
-    firn_rung_counts_add(rungs, &feed->splicer.counts);
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++) {
+        struct firn_feed *feed = &feeds[i];
+        struct firn_hash128 taken =
+            firn_hash128_subtract(firn_fingerprinter_sum(&feed->read), firn_fingerprinter_sum(&feed->left_out));
+        files->sums_in[i] = firn_hash128_add(files->sums_in[i], taken);
+        firn_column_close(&feed->column);
+        firn_gather_done(&feed->gather);
+        firn_splicer_done(&feed->splicer);
+        firn_rung_counts_add(&files->rungs, &feed->splicer.counts);
+    }
 }
 
 /* Rows that go to an output are encoded, or held to be sorted; those that go nowhere only count for the proof. */

@@ -18,8 +18,9 @@ struct firn_feed {
     struct firn_fingerprinter read, left_out;
 };
 
-void firn_feed_init(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
-                    const struct firn_selection *selection);
+/* One a leaf, in op->arena. */
+struct firn_feed *firn_feeds_new(struct firn_op *op, const struct firn_group_run *run,
+                                 const struct firn_selection *selection);
 /* Decides by samples whether pages of the rows to come are copied. `rows` is how many a row group takes, `bytes` what
  * these have as files, all columns together. */
 FIRN_CHECKED firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
@@ -27,9 +28,8 @@ FIRN_CHECKED firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *
 /* Takes the column through the step's rows, which the window holds. Columns are independent of each other. */
 FIRN_CHECKED firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
                                        int64_t rows);
-/* Verify full: adds the fingerprint of what outputs took to `sum`. */
-void firn_feed_add_sum(struct firn_feed *feed, struct firn_hash128 *sum);
-/* Adds what became of the pages read to `rungs`. */
-void firn_feed_done(struct firn_feed *feed, struct firn_rung_counts *rungs);
+/* Adds what became of the pages read to `files`; verify full: and what the written rows must add up to, all that was
+ * read, less what was left out. */
+void firn_feeds_done(struct firn_feed *feeds, const struct firn_group_run *run, struct firn_output_files *files);
 
 #endif

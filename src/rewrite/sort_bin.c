@@ -305,10 +305,7 @@ static firn_status write_rows(struct firn_op *op, struct sort_bin *sort)
 /* What was read is written out of memory or temporary files alone. */
 static void end_reading(struct sort_bin *sort, struct firn_output_files *files)
 {
-    for (uint32_t i = 0; i < sort->run->schema.leaf_count; i++) {
-        firn_feed_add_sum(&sort->feeds[i], &files->sums_in[i]);
-        firn_feed_done(&sort->feeds[i], &files->rungs);
-    }
+    firn_feeds_done(sort->feeds, sort->run, files);
     firn_selection_done(&sort->selection);
     firn_window_close(&sort->window);
 }
@@ -331,9 +328,7 @@ static void init_reading(struct firn_op *op, struct sort_bin *sort, bool *counte
         .with_left_out = run->context->verify == FIRN_VERIFY_FULL,
     };
     firn_selection_init(op, &sort->selection);
-    sort->feeds = FIRN_NEW_ARRAY(op->arena, struct firn_feed, run->schema.leaf_count);
-    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
-        firn_feed_init(op, &sort->feeds[i], run, i, &sort->selection);
+    sort->feeds = firn_feeds_new(op, run, &sort->selection);
 }
 
 static firn_status sort_init(struct firn_op *op, struct sort_bin *sort, uint32_t index, bool *counted,
