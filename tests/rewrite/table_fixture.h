@@ -388,6 +388,23 @@ static inline uint32_t roll(struct dice *dice, uint32_t sides)
     return (uint32_t)((dice->state ^ dice->state >> 29) >> 16) % sides;
 }
 
+/* Calls `run` with the seeds from 1 to `count`, each with an arena of its own. */
+static inline void run_trials(struct firn_op *op, void (*run)(struct firn_op *, struct firn_pool *, uint64_t),
+                              uint64_t count)
+{
+    struct firn_pool *pool;
+    CHECK_OK(op, firn_pool_open(op, 3, &pool));
+    for (uint64_t seed = 1; seed <= count; seed++) {
+        struct firn_arena arena;
+        struct firn_op trial;
+        firn_arena_init(&arena);
+        firn_op_init(&trial, &arena, op->env);
+        run(&trial, pool, seed);
+        firn_arena_done(&arena);
+    }
+    firn_pool_close(pool);
+}
+
 static inline void add_any_file(struct table_test *test, struct dice *dice)
 {
     struct firn_chunk_options options = firn_chunk_options_default();

@@ -255,18 +255,7 @@ static void rewrite_any(struct firn_op *op, struct firn_pool *pool, uint64_t see
 
 static void exactly_the_named_rows_go(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_pool *pool;
-    CHECK_OK(op, firn_pool_open(op, 3, &pool));
-    for (uint64_t seed = 1; seed <= TRIALS; seed++) {
-        struct firn_arena arena;
-        struct firn_op trial;
-        firn_arena_init(&arena);
-        firn_op_init(&trial, &arena, op->env);
-        rewrite_any(&trial, pool, seed);
-        firn_arena_done(&arena);
-    }
-    firn_pool_close(pool);
+    run_trials(test_op(state), rewrite_any, TRIALS);
 }
 
 int main(void)

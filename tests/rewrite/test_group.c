@@ -289,22 +289,6 @@ static void row_groups_and_files_have_the_size_asked_for(void **state)
     "{\"type\":\"struct\",\"schema-id\":0,\"fields\":[" WORD(1, "a") "," WORD(2, "b") "," WORD(3, "c") "," WORD(       \
         4, "d") "]}"
 
-static void rewrite_within(struct firn_op *op, struct fixture_run *run, size_t memory, uint32_t threads)
-{
-    struct firn_budget budget = { .limit_bytes = memory };
-    struct firn_rewrite_result result;
-    CHECK_OK(op, firn_pool_open(op, threads, &run->pool));
-    run->memory_bytes_max = memory;
-    op->budget = &budget;
-    firn_status status = fixture_execute(op, run, &result);
-    op->budget = NULL;
-    CHECK(status == FIRN_OK, "%zu bytes, %u threads: %s", memory, threads, op->error.text);
-    CHECK(result.rows_out == (int64_t)run->file_count * run->files[0].record_count, "%" PRId64, result.rows_out);
-    CHECK(atomic_load(&budget.used_bytes) == 0, "%zu bytes are still charged", atomic_load(&budget.used_bytes));
-    firn_rewrite_result_discard(op, run->store, &result);
-    firn_pool_close(run->pool);
-}
-
 /* Whatever the memory limit and however many threads, row groups end early enough to stay below it, and no more columns
  * are worked at once than fit; in files, so that the store takes none. */
 static void any_memory_limit_is_kept(void **state)
@@ -328,7 +312,7 @@ static void any_memory_limit_is_kept(void **state)
         run_of(&test, &(struct fixture_table){ .version = 2, .schemas = WORDS, .properties = plain });
     for (size_t memory = (size_t)64 << 20; memory >= (size_t)32 << 20; memory = memory / 4 * 3)
         for (uint32_t threads = 1; threads <= 16; threads *= 16)
-            rewrite_within(op, &run, memory, threads);
+            fixture_execute_within(op, &run, memory, threads);
     firn_store_close(test.store);
     folder_remove(folder);
 }

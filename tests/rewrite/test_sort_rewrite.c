@@ -171,18 +171,7 @@ static void sort_any(struct firn_op *op, struct firn_pool *pool, uint64_t seed)
 
 static void rows_are_the_same_and_in_order(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_pool *pool;
-    CHECK_OK(op, firn_pool_open(op, 3, &pool));
-    for (uint64_t seed = 1; seed <= TRIALS; seed++) {
-        struct firn_arena arena;
-        struct firn_op trial;
-        firn_arena_init(&arena);
-        firn_op_init(&trial, &arena, op->env);
-        sort_any(&trial, pool, seed);
-        firn_arena_done(&arena);
-    }
-    firn_pool_close(pool);
+    run_trials(test_op(state), sort_any, TRIALS);
 }
 
 /* Files. --------------------------------------------------------------------------------------------------------- */
@@ -196,21 +185,29 @@ static struct firn_data_file *add_rows(struct table_test *test, int rows)
 
 #define SMALL_PAGES "\"write.parquet.page-size-bytes\":\"512\",\"write.parquet.compression-codec\":\"uncompressed\""
 
+/* A table of files of as many rows, to be put in an order. */
+static struct fixture_run begin_rows(struct table_test *test, struct firn_op *op, int files, int rows,
+                                     const char *properties, const struct order_case *order)
+{
+    begin(test, op, PLAIN);
+    for (int i = 0; i < files; i++)
+        add_rows(test, rows);
+    struct fixture_run run =
+        run_of(test, &(struct fixture_table){ .version = 2, .schemas = PLAIN, .properties = properties });
+    run.ordering = &order->ordering;
+    return run;
+}
+
 /* Keys of a hundred rows each: no file begins within one. */
 static void files_end_where_the_key_changes(void **state)
 {
     struct table_test test;
     struct firn_op *op = test_op(state);
     struct firn_rewrite_result result;
-    begin(&test, op, PLAIN);
-    for (int i = 0; i < 6; i++)
-        add_rows(&test, 3777);
+    struct fixture_run run = begin_rows(&test, op, 6, 3777, SMALL_PAGES, &orders[2]);
+    run.file_bytes_max = 60000;
     for (uint64_t memory = 100000; memory <= 100000000; memory *= 1000) {
-        struct fixture_run run =
-            run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN, .properties = SMALL_PAGES });
-        run.ordering = &orders[2].ordering;
         run.memory_bytes_max = memory;
-        run.file_bytes_max = 60000;
         CHECK_OK(op, fixture_execute(op, &run, &result));
         check_rows(&test, &result, memory);
         check_order(&test, &result, &orders[2], true, memory);
@@ -235,12 +232,7 @@ static void a_key_may_fill_several_files(void **state)
     struct table_test test;
     struct firn_op *op = test_op(state);
     struct firn_rewrite_result result;
-    begin(&test, op, PLAIN);
-    for (int i = 0; i < 6; i++)
-        add_rows(&test, 3777);
-    struct fixture_run run =
-        run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN, .properties = SMALL_PAGES });
-    run.ordering = &orders[3].ordering;
+    struct fixture_run run = begin_rows(&test, op, 6, 3777, SMALL_PAGES, &orders[3]);
     run.file_bytes_max = 60000;
     CHECK_OK(op, fixture_execute(op, &run, &result));
     check_rows(&test, &result, 0);
@@ -304,10 +296,7 @@ static void a_folder_without_room_is_named(void **state)
     struct table_test test;
     struct firn_op *op = test_op(state);
     struct firn_rewrite_result result;
-    begin(&test, op, PLAIN);
-    add_rows(&test, 3000);
-    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN });
-    run.ordering = &orders[1].ordering;
+    struct fixture_run run = begin_rows(&test, op, 1, 3000, NULL, &orders[1]);
     run.memory_bytes_max = 40000;
     op->temp_folder = FIRN_TEXT("/no/such/folder");
     CHECK_STATUS(op, FIRN_NOT_FOUND, fixture_execute(op, &run, &result));
@@ -394,22 +383,6 @@ static void wide_begin(struct firn_op *op, struct wide *wide, int columns, int r
     };
 }
 
-static void sort_within(struct firn_op *op, struct wide *wide, size_t memory, uint32_t threads)
-{
-    struct firn_budget budget = { .limit_bytes = memory };
-    struct firn_rewrite_result result;
-    CHECK_OK(op, firn_pool_open(op, threads, &wide->run.pool));
-    wide->run.memory_bytes_max = memory;
-    op->budget = &budget;
-    firn_status status = fixture_execute(op, &wide->run, &result);
-    op->budget = NULL;
-    CHECK(status == FIRN_OK, "%zu bytes, %u threads: %s", memory, threads, op->error.text);
-    CHECK(result.rows_out == 6 * wide->run.files[0].record_count, "%" PRId64, result.rows_out);
-    CHECK(atomic_load(&budget.used_bytes) == 0, "%zu bytes are still charged", atomic_load(&budget.used_bytes));
-    firn_rewrite_result_discard(op, wide->store, &result);
-    firn_pool_close(wide->run.pool);
-}
-
 static void any_memory_limit_is_kept(void **state)
 {
     struct wide wide;
@@ -417,7 +390,7 @@ static void any_memory_limit_is_kept(void **state)
     wide_begin(op, &wide, 4, 24000, 4); /* 33 MB */
     for (size_t memory = (size_t)48 << 20; memory >= (size_t)32 << 20; memory = memory / 4 * 3)
         for (uint32_t threads = 1; threads <= 4; threads += 3)
-            sort_within(op, &wide, memory, threads);
+            fixture_execute_within(op, &wide.run, memory, threads);
     firn_store_close(wide.store);
     folder_remove(wide.folder);
 }
@@ -428,7 +401,7 @@ static void a_thousand_columns_are_sorted_in_little_memory(void **state)
     struct firn_op *op = test_op(state);
     wide_begin(op, &wide, 1000, 200, 1);
     for (uint32_t threads = 1; threads <= 4; threads += 3)
-        sort_within(op, &wide, (size_t)64 << 20, threads);
+        fixture_execute_within(op, &wide.run, (size_t)64 << 20, threads);
     firn_store_close(wide.store);
     folder_remove(wide.folder);
 }
@@ -448,7 +421,7 @@ static void rows_may_become_long(void **state)
         files[i] = fixture_file("mem:/t/data/long.parquet", bytes, 5600);
     wide.run.files = files; /* 25 MB of long texts */
     for (uint32_t threads = 1; threads <= 4; threads += 3)
-        sort_within(op, &wide, (size_t)32 << 20, threads);
+        fixture_execute_within(op, &wide.run, (size_t)32 << 20, threads);
     firn_store_close(wide.store);
     folder_remove(wide.folder);
 }
@@ -513,11 +486,8 @@ static void temporary_files_go_with_a_killed_process(void **state)
     struct firn_op *op = test_op(state);
     struct firn_rewrite_result result;
     int ended;
-    begin(&test, op, PLAIN);
-    add_rows(&test, 3000);
     struct firn_text folder = folder_make(op->arena);
-    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = PLAIN });
-    run.ordering = &orders[1].ordering;
+    struct fixture_run run = begin_rows(&test, op, 1, 3000, NULL, &orders[1]);
     run.memory_bytes_max = 40000;
     op->temp_folder = folder;
     pid_t child = fork();
