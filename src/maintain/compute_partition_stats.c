@@ -14,7 +14,6 @@
 #include "maintain/statistics_file.h"
 #include "rewrite/file_rows.h"
 #include "rewrite/value_file.h"
-#include "table/location.h"
 #include "table/partition_shape.h"
 #include "table/scan.h"
 
@@ -406,24 +405,17 @@ static firn_status compute(struct firn_op *op, void *context)
 {
     struct computing *computing = context;
     struct firn_table *table = computing->table;
-    struct firn_text uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
-    struct firn_text id = firn_metadata_snapshot_id_text(op->arena, table->metadata, computing->snapshot->id);
-    struct firn_text name =
-        firn_text_format(op->arena, "partition-stats-%.*s-%.*s.parquet", FIRN_FMT(id), FIRN_FMT(uuid));
-    struct firn_text location = firn_metadata_location(op->arena, table->metadata, name);
+    int64_t id = computing->snapshot->id;
+    struct firn_text location = firn_statistics_location(op, table->metadata, id, "partition-stats-", ".parquet");
     json_t *file = firn_json_own(op->arena, json_object());
-    struct firn_statistics_setting setting = { computing->snapshot->id, "set-partition-statistics",
-                                               "partition-statistics", file };
+    struct firn_statistics_setting setting = { id, location, "set-partition-statistics", "partition-statistics", file };
     FIRN_TRY(sum_up(op, computing));
     if (computing->rows.count == 0)
         return FIRN_OK;
     FIRN_TRY(write_file(op, computing, location, file));
-    firn_status status = firn_statistics_set(op, table, &setting);
-    if (status != FIRN_OK && status != FIRN_UNKNOWN)
-        firn_store_discard(op, table->store, &location, 1);
-    if (status == FIRN_OK)
-        computing->report->statistics_file = location;
-    return status;
+    FIRN_TRY(firn_statistics_set(op, table, &setting));
+    computing->report->statistics_file = location;
+    return FIRN_OK;
 }
 
 static firn_status run(struct firn_op *op, struct computing *computing)

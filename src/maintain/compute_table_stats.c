@@ -11,7 +11,6 @@
 #include "maintain/column_sketches.h"
 #include "maintain/journal.h"
 #include "maintain/statistics_file.h"
-#include "table/location.h"
 
 #define CREATED_BY "firn " FIRN_VERSION
 #define PROPERTY   FIRN_TEXT("ndv")
@@ -201,19 +200,14 @@ static firn_status compute(struct firn_op *op, void *context)
 {
     struct computing *computing = context;
     struct firn_table *table = computing->table;
-    struct firn_text uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
-    struct firn_text id = firn_metadata_snapshot_id_text(op->arena, table->metadata, computing->snapshot->id);
-    struct firn_text name = firn_text_format(op->arena, "%.*s-%.*s.stats", FIRN_FMT(id), FIRN_FMT(uuid));
-    struct firn_text location = firn_metadata_location(op->arena, table->metadata, name);
+    int64_t id = computing->snapshot->id;
+    struct firn_text location = firn_statistics_location(op, table->metadata, id, "", ".stats");
     json_t *file = firn_json_own(op->arena, json_object());
-    struct firn_statistics_setting setting = { computing->snapshot->id, "set-statistics", "statistics", file };
+    struct firn_statistics_setting setting = { id, location, "set-statistics", "statistics", file };
     FIRN_TRY(write_file(op, computing, location, file));
-    firn_status status = firn_statistics_set(op, table, &setting);
-    if (status != FIRN_OK && status != FIRN_UNKNOWN)
-        firn_store_discard(op, table->store, &location, 1);
-    if (status == FIRN_OK)
-        computing->report->statistics_file = location;
-    return status;
+    FIRN_TRY(firn_statistics_set(op, table, &setting));
+    computing->report->statistics_file = location;
+    return FIRN_OK;
 }
 
 static firn_status run(struct firn_op *op, struct computing *computing)

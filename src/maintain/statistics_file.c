@@ -2,6 +2,8 @@
  * "SetStatisticsUpdate", "SetPartitionStatisticsUpdate". */
 #include "maintain/statistics_file.h"
 
+#include "table/location.h"
+
 firn_status firn_statistics_snapshot(struct firn_op *op, const struct firn_metadata *metadata, const int64_t *id,
                                      const struct firn_snapshot **out)
 {
@@ -29,6 +31,15 @@ const struct firn_statistics_file *firn_statistics_find(const struct firn_metada
     return NULL;
 }
 
+struct firn_text firn_statistics_location(struct firn_op *op, const struct firn_metadata *metadata, int64_t snapshot_id,
+                                          const char *prefix, const char *suffix)
+{
+    struct firn_text uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
+    struct firn_text id = firn_metadata_snapshot_id_text(op->arena, metadata, snapshot_id);
+    struct firn_text name = firn_text_format(op->arena, "%s%.*s-%.*s%s", prefix, FIRN_FMT(id), FIRN_FMT(uuid), suffix);
+    return firn_metadata_location(op->arena, metadata, name);
+}
+
 static firn_status decide(struct firn_op *op, void *context, const struct firn_table *table, struct firn_change *out)
 {
     const struct firn_statistics_setting *setting = context;
@@ -46,5 +57,8 @@ firn_status firn_statistics_set(struct firn_op *op, struct firn_table *table,
                                 const struct firn_statistics_setting *setting)
 {
     struct firn_statistics_setting given = *setting;
-    return firn_change_commit(op, table, decide, &given);
+    firn_status status = firn_change_commit(op, table, decide, &given);
+    if (status != FIRN_OK && status != FIRN_UNKNOWN)
+        firn_store_discard(op, table->store, &given.location, 1);
+    return status;
 }
