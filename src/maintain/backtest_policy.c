@@ -136,10 +136,7 @@ static void compact_group(struct firn_op *op, struct firn_backtest_policy *polic
 
 static void count_work(const struct firn_rewrite_plan *plan, struct firn_backtest_work *out)
 {
-    bool in_batches = plan->options.partial_progress;
-    if (plan->group_count == 0)
-        return;
-    out->commits += in_batches ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
+    out->commits += firn_rewrite_plan_commits(plan);
     out->work = firn_work_sum(out->work, firn_rewrite_plan_work(plan));
     for (uint32_t i = 0; i < plan->group_count; i++) {
         out->files += plan->groups[i]->file_count;

@@ -3,6 +3,7 @@
 #include "format/json/json.h"
 #include "maintain/branch_plan.h"
 #include "maintain/convert_equality_deletes.h"
+#include "maintain/group_rules.h"
 #include "maintain/work.h"
 
 static const char *file_reason(enum firn_convert_verdict verdict)
@@ -115,15 +116,9 @@ struct firn_work firn_convert_plan_work(const struct firn_convert_plan *plan)
             firn_work_add_delete_file(&work, &entries[group->deletes[k]]->file);
         firn_work_add_writes(&work, 1, 0);
     }
-    int64_t commits =
-        plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
-    struct firn_manifest_touch touched =
-        firn_manifests_touched(&plan->scan.manifests, true, entries, plan->delete_count);
-    struct firn_manifest_join join = firn_manifests_joined(plan->metadata, &plan->scan.manifests, true);
-    firn_work_add_join(&work, &join);
-    for (int64_t i = 0; i < commits; i++)
-        firn_work_add_commit(&work, firn_manifest_touch_share(touched, commits), &join);
-    firn_work_add_run(&work, commits);
+    firn_work_add_delete_commits(
+        &work, plan->metadata, &plan->scan.manifests, entries, plan->delete_count,
+        firn_commits_of_groups(plan->options.partial_progress, plan->options.commits_max, plan->group_count));
     firn_arena_done(&scratch);
     return work;
 }

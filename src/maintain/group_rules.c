@@ -106,6 +106,12 @@ firn_status firn_commits_max_check(struct firn_op *op, bool partial_progress, in
                      commits_max);
 }
 
+int64_t firn_commits_of_groups(bool partial_progress, int64_t commits_max, uint32_t group_count)
+{
+    int64_t most = partial_progress ? commits_max : 1;
+    return FIRN_MIN(most, (int64_t)group_count);
+}
+
 const char *const firn_job_order_names[FIRN_ORDER_COUNT + 1] = { "none", "bytes-asc", "bytes-desc", "files-asc",
                                                                  "files-desc" };
 

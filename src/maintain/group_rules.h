@@ -43,6 +43,9 @@ bool firn_group_has_enough(const struct firn_group_limits *limits, const struct 
 /* partial-progress.max-commits counts only with partial progress. USAGE. */
 FIRN_CHECKED firn_status firn_commits_max_check(struct firn_op *op, bool partial_progress, int64_t commits_max);
 
+/* How many commits a run of so many groups makes. */
+int64_t firn_commits_of_groups(bool partial_progress, int64_t commits_max, uint32_t group_count);
+
 /* rewrite-job-order. */
 enum firn_job_order {
     FIRN_ORDER_NONE,

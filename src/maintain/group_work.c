@@ -1,7 +1,7 @@
 /* Running groups. The invariants stand in group_work.h; numbers in comments refer to them. */
 #include "maintain/group_work.h"
 
-#include "base/math.h"
+#include "maintain/group_rules.h"
 
 #include <pthread.h>
 
@@ -149,8 +149,8 @@ static firn_status run_group_in_batches(struct firn_op *op, void *context, size_
 static firn_status run_in_batches(struct firn_op *op, struct firn_pool *pool, struct work_run *run)
 {
     uint32_t count = run->work->group_count;
-    int64_t commits_max = FIRN_MIN(run->work->commits_max, (int64_t)count);
-    run->groups_per_commit = (uint32_t)((count + commits_max - 1) / commits_max);
+    int64_t commits = firn_commits_of_groups(true, run->work->commits_max, count);
+    run->groups_per_commit = (uint32_t)((count + commits - 1) / commits);
     firn_status status = firn_pool_run(op, pool, count, run->work->width, run_group_in_batches, run);
     if (status == FIRN_OK && run->ready_count > 0)
         status = commit_batch(op, run);

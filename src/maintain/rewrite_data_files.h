@@ -231,6 +231,8 @@ bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct 
 /* What a group is predicted to take, with the manifests that name its files, and a run beside its groups. */
 struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 struct firn_work firn_rewrite_run_work(const struct firn_rewrite_plan *plan);
+/* How many commits the plan's groups are expected to take. */
+int64_t firn_rewrite_plan_commits(const struct firn_rewrite_plan *plan);
 /* Requests that a scan of everything makes fewer once the group is rewritten. */
 int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* Leaves what the limits have no room for. */

@@ -63,11 +63,9 @@ int64_t firn_rewrite_group_gain(const struct firn_rewrite_plan *plan, const stru
     return FIRN_MAX(files, 0) * FIRN_SCAN_REQUESTS_OF_FILE;
 }
 
-static int64_t count_commits(const struct firn_rewrite_plan *plan)
+int64_t firn_rewrite_plan_commits(const struct firn_rewrite_plan *plan)
 {
-    if (plan->group_count == 0)
-        return 0;
-    return plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
+    return firn_commits_of_groups(plan->options.partial_progress, plan->options.commits_max, plan->group_count);
 }
 
 static struct firn_manifest_touch touched_by(const struct firn_rewrite_plan *plan,
@@ -119,7 +117,7 @@ struct firn_work firn_rewrite_run_work(const struct firn_rewrite_plan *plan)
 struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan)
 {
     struct firn_work work = { 0 };
-    int64_t commits = count_commits(plan);
+    int64_t commits = firn_rewrite_plan_commits(plan);
     if (plan->group_count == 0)
         return work;
     for (uint32_t i = 0; i < plan->group_count; i++)

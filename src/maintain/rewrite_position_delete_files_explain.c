@@ -1,5 +1,4 @@
 /* The plan of rewrite_position_delete_files in words and as JSON. */
-#include "base/math.h"
 #include "format/json/json.h"
 #include "maintain/branch_plan.h"
 #include "maintain/delete_use.h"
@@ -161,14 +160,9 @@ struct firn_work firn_position_rewrite_plan_work(const struct firn_position_rewr
         }
         firn_work_add_writes(&work, expected_outputs(plan, group), group->bytes);
     }
-    int64_t commits =
-        plan->options.partial_progress ? FIRN_MIN(plan->options.commits_max, (int64_t)plan->group_count) : 1;
-    struct firn_manifest_touch touched = firn_manifests_touched(&plan->scan.manifests, true, entries, count);
-    struct firn_manifest_join join = firn_manifests_joined(plan->metadata, &plan->scan.manifests, true);
-    firn_work_add_join(&work, &join);
-    for (int64_t i = 0; i < commits; i++)
-        firn_work_add_commit(&work, firn_manifest_touch_share(touched, commits), &join);
-    firn_work_add_run(&work, commits);
+    firn_work_add_delete_commits(
+        &work, plan->metadata, &plan->scan.manifests, entries, count,
+        firn_commits_of_groups(plan->options.partial_progress, plan->options.commits_max, plan->group_count));
     firn_arena_done(&scratch);
     return work;
 }

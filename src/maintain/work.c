@@ -155,11 +155,6 @@ struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_lis
     return (struct firn_manifest_touch){ touched, (int64_t)(share * (double)all.bytes) };
 }
 
-struct firn_manifest_touch firn_manifest_touch_share(struct firn_manifest_touch touched, int64_t commits)
-{
-    return (struct firn_manifest_touch){ (touched.manifests + commits - 1) / commits, touched.bytes / commits };
-}
-
 /* Joins ----------------------------------------------------------------------------------------------------------- */
 
 enum { MANIFEST_BYTES_DEFAULT = 8 << 20, MERGE_COUNT_MIN_DEFAULT = 100 };
@@ -234,4 +229,22 @@ struct firn_manifest_touch firn_manifest_touch_joined(struct firn_manifest_touch
     if (touched.manifests <= alone + join->outputs)
         return touched;
     return (struct firn_manifest_touch){ alone + join->outputs, FIRN_MAX(touched.bytes, join->bytes) };
+}
+
+/* What one of several commits replaces of them. */
+static struct firn_manifest_touch share_of(struct firn_manifest_touch touched, int64_t commits)
+{
+    return (struct firn_manifest_touch){ (touched.manifests + commits - 1) / commits, touched.bytes / commits };
+}
+
+void firn_work_add_delete_commits(struct firn_work *work, const struct firn_metadata *metadata,
+                                  const struct firn_manifest_list *list,
+                                  const struct firn_manifest_entry *const *entries, uint32_t count, int64_t commits)
+{
+    struct firn_manifest_touch touched = firn_manifests_touched(list, true, entries, count);
+    struct firn_manifest_join join = firn_manifests_joined(metadata, list, true);
+    firn_work_add_join(work, &join);
+    for (int64_t i = 0; i < commits; i++)
+        firn_work_add_commit(work, share_of(touched, commits), &join);
+    firn_work_add_run(work, commits);
 }

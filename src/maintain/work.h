@@ -32,8 +32,6 @@ struct firn_manifest_touch {
 };
 struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_list *list, bool is_deletes,
                                                   const struct firn_manifest_entry *const *entries, uint32_t count);
-/* What one of several commits replaces of them. */
-struct firn_manifest_touch firn_manifest_touch_share(struct firn_manifest_touch touched, int64_t commits);
 /* Which manifests of one kind a commit joins, as catalog/manifest_merge.c does, whatever it changes of them. */
 struct firn_manifest_join {
     int64_t manifests, bytes; /* that are joined */
@@ -54,6 +52,10 @@ void firn_work_add_replaced_manifests(struct firn_work *work, struct firn_manife
 void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch touched,
                           const struct firn_manifest_join *join);
 void firn_work_add_run(struct firn_work *work, int64_t commits);
+/* So many commits, and their run, that replace only manifests of delete files: those that hold the entries. */
+void firn_work_add_delete_commits(struct firn_work *work, const struct firn_metadata *metadata,
+                                  const struct firn_manifest_list *list,
+                                  const struct firn_manifest_entry *const *entries, uint32_t count, int64_t commits);
 /* A change of metadata alone, likewise. */
 void firn_work_add_change(struct firn_work *work);
 /* Events beside these. */
