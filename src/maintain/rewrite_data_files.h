@@ -14,6 +14,8 @@
 #include "table/order_text.h"
 #include "table/scan.h"
 
+struct firn_manifest_join; /* work.h */
+
 enum firn_rewrite_strategy {
     FIRN_STRATEGY_BINPACK,
     FIRN_STRATEGY_SORT,   /* columns, one after the other */
@@ -228,8 +230,10 @@ enum firn_group_age firn_rewrite_group_age(const struct firn_rewrite_plan *plan,
 int64_t firn_rewrite_group_files_min(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
 /* Whether a chosen group does away with enough files for its bytes, or is there for another reason. */
 bool firn_rewrite_group_pays(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
-/* What a group is predicted to take, with the manifests that name its files, and a run beside its groups. */
-struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group);
+/* What a group is predicted to take, with the manifests that name its files, of which `join` tells; and a run beside
+ * its groups. */
+struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_manifest_join *join,
+                                         const struct firn_planned_group *group);
 struct firn_work firn_rewrite_run_work(const struct firn_rewrite_plan *plan);
 /* How many commits the plan's groups are expected to take. */
 int64_t firn_rewrite_plan_commits(const struct firn_rewrite_plan *plan);

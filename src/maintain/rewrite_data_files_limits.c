@@ -3,6 +3,7 @@
 #include "maintain/rewrite_data_files.h"
 
 #include "base/math.h"
+#include "maintain/work.h"
 
 #include <stdlib.h>
 
@@ -30,6 +31,7 @@ static int compare_gain(const void *a, const void *b, void *plan)
 /* What a plan may still take. */
 struct room {
     int64_t bytes, requests;
+    struct firn_manifest_join join; /* of manifests of data files, whatever is taken */
 };
 
 static enum firn_group_verdict fit(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group,
@@ -39,7 +41,7 @@ static enum firn_group_verdict fit(const struct firn_rewrite_plan *plan, const s
     if (group->bytes > room->bytes)
         return FIRN_GROUP_OVER_BYTES;
     if (room->requests < INT64_MAX) {
-        struct firn_work work = firn_rewrite_group_work(plan, group);
+        struct firn_work work = firn_rewrite_group_work(plan, &room->join, group);
         requests = firn_work_requests(&work);
     }
     if (requests > room->requests)
@@ -49,16 +51,25 @@ static enum firn_group_verdict fit(const struct firn_rewrite_plan *plan, const s
     return FIRN_GROUP_CHOSEN;
 }
 
-void firn_rewrite_plan_fit(struct firn_op *op, struct firn_rewrite_plan *plan)
+static struct room room_of(const struct firn_rewrite_plan *plan)
 {
     const struct firn_rewrite_limits *limits = &plan->limits;
-    struct firn_planned_group **chosen = FIRN_NEW_ARRAY(op->arena, struct firn_planned_group *, plan->packed_count);
-    struct firn_work run = firn_rewrite_run_work(plan);
-    struct room room = { limits->bytes_max > 0 ? limits->bytes_max : INT64_MAX,
-                         limits->requests_max > 0 ? limits->requests_max - firn_work_requests(&run) : INT64_MAX };
-    size_t count = 0;
-    if (limits->bytes_max == 0 && limits->requests_max == 0)
+    struct room room = { .bytes = limits->bytes_max > 0 ? limits->bytes_max : INT64_MAX, .requests = INT64_MAX };
+    if (limits->requests_max > 0) {
+        struct firn_work run = firn_rewrite_run_work(plan);
+        room.requests = limits->requests_max - firn_work_requests(&run);
+        room.join = firn_manifests_joined(plan->metadata, &plan->whole.manifests, false);
+    }
+    return room;
+}
+
+void firn_rewrite_plan_fit(struct firn_op *op, struct firn_rewrite_plan *plan)
+{
+    if (plan->limits.bytes_max == 0 && plan->limits.requests_max == 0)
         return;
+    struct firn_planned_group **chosen = FIRN_NEW_ARRAY(op->arena, struct firn_planned_group *, plan->packed_count);
+    struct room room = room_of(plan);
+    size_t count = 0;
     for (uint32_t i = 0; i < plan->packed_count; i++) {
         plan->is_capped |= plan->packed[i].verdict == FIRN_GROUP_OVER_BYTES; /* cut to too few files */
         if (plan->packed[i].verdict == FIRN_GROUP_CHOSEN)

@@ -69,26 +69,29 @@ int64_t firn_rewrite_plan_commits(const struct firn_rewrite_plan *plan)
 }
 
 static struct firn_manifest_touch touched_by(const struct firn_rewrite_plan *plan,
-                                             const struct firn_planned_group *const *groups, uint32_t group_count)
+                                             const struct firn_planned_group *const *groups, uint32_t group_count,
+                                             const struct firn_manifest_join *join)
 {
     struct firn_arena scratch;
-    uint32_t count = 0;
+    uint32_t count = 0, file_count = 0;
+    for (uint32_t i = 0; i < group_count; i++)
+        file_count += groups[i]->file_count;
     firn_arena_init(&scratch);
     const struct firn_manifest_entry **entries =
-        FIRN_NEW_ARRAY(&scratch, const struct firn_manifest_entry *, plan->file_count);
+        FIRN_NEW_ARRAY(&scratch, const struct firn_manifest_entry *, file_count);
     for (uint32_t i = 0; i < group_count; i++)
         for (uint32_t k = 0; k < groups[i]->file_count; k++)
             entries[count++] = plan->files[groups[i]->files[k]].scan->entry;
-    struct firn_manifest_touch touched = firn_manifests_touched(&plan->whole.manifests, false, entries, count);
+    struct firn_manifest_touch touched = firn_manifests_touched(join, entries, count);
     firn_arena_done(&scratch);
     return touched;
 }
 
-struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
+struct firn_work firn_rewrite_group_work(const struct firn_rewrite_plan *plan, const struct firn_manifest_join *join,
+                                         const struct firn_planned_group *group)
 {
     struct firn_work work = execution_work(plan, group);
-    struct firn_manifest_join join = firn_manifests_joined(plan->metadata, &plan->whole.manifests, false);
-    firn_work_add_replaced_manifests(&work, touched_by(plan, &group, 1), &join);
+    firn_work_add_replaced_manifests(&work, touched_by(plan, &group, 1, join), join);
     return work;
 }
 
@@ -125,7 +128,8 @@ struct firn_work firn_rewrite_plan_work(const struct firn_rewrite_plan *plan)
     uint32_t batch = (uint32_t)((plan->group_count + commits - 1) / commits);
     struct firn_manifest_join join = add_joins(&work, plan);
     for (uint32_t i = 0; i < plan->group_count; i += batch) {
-        struct firn_manifest_touch touched = touched_by(plan, plan->groups + i, FIRN_MIN(batch, plan->group_count - i));
+        struct firn_manifest_touch touched =
+            touched_by(plan, plan->groups + i, FIRN_MIN(batch, plan->group_count - i), &join);
         if (i == 0)
             firn_work_add_commit(&work, touched, &join);
         else

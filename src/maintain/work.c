@@ -140,16 +140,10 @@ int64_t firn_work_count_commits(const struct firn_manifest_entry *const *entries
     return commits;
 }
 
-struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_list *list, bool is_deletes,
+struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_join *join,
                                                   const struct firn_manifest_entry *const *entries, uint32_t count)
 {
-    struct firn_manifest_touch all = { 0 };
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->manifests[i].is_deletes != is_deletes || !firn_manifest_has_live(&list->manifests[i]))
-            continue;
-        all.manifests++;
-        all.bytes += FIRN_MAX(list->manifests[i].length, 0);
-    }
+    struct firn_manifest_touch all = join->all;
     int64_t touched = FIRN_MIN(firn_work_count_commits(entries, count), all.manifests);
     double share = all.manifests > 0 ? (double)touched / (double)all.manifests : 0;
     return (struct firn_manifest_touch){ touched, (int64_t)(share * (double)all.bytes) };
@@ -165,9 +159,9 @@ static int64_t number_of(const struct firn_metadata *metadata, const char *key, 
     return firn_text_to_i64(firn_property_text(metadata, key, FIRN_TEXT("")), &number) ? number : fallback;
 }
 
-static bool is_of(const struct firn_manifest_file *row, bool is_deletes, int32_t spec_id)
+static bool is_of(const struct firn_manifest_file *row, bool is_deletes)
 {
-    return row->is_deletes == is_deletes && row->spec_id == spec_id && firn_manifest_has_live(row);
+    return row->is_deletes == is_deletes && firn_manifest_has_live(row);
 }
 
 /* A bin of manifests being filled, from the oldest on. */
@@ -195,7 +189,7 @@ static void join_spec(const struct firn_metadata *metadata, const struct firn_ma
     struct bin bin = { 0 };
     for (uint32_t i = list->count; i > 0; i--) {
         const struct firn_manifest_file *row = &list->manifests[i - 1];
-        if (!is_of(row, is_deletes, spec_id))
+        if (row->spec_id != spec_id || !is_of(row, is_deletes))
             continue;
         int64_t bytes = FIRN_MAX(row->length, 0);
         if (bin.manifests > 0 && bytes > bytes_max - bin.bytes)
@@ -210,15 +204,19 @@ struct firn_manifest_join firn_manifests_joined(const struct firn_metadata *meta
                                                 const struct firn_manifest_list *list, bool is_deletes)
 {
     struct firn_manifest_join join = { .alone = 1 };
-    int64_t all = 0;
+    struct firn_manifest_touch *all = &join.all;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (!is_of(&list->manifests[i], is_deletes))
+            continue;
+        all->manifests++;
+        all->bytes += FIRN_MAX(list->manifests[i].length, 0);
+    }
     if (!firn_property_bool(metadata, "commit.manifest-merge.enabled", true))
         return join;
-    for (uint32_t i = 0; i < list->count; i++)
-        all += list->manifests[i].is_deletes == is_deletes && firn_manifest_has_live(&list->manifests[i]);
     for (uint32_t i = 0; i < metadata->spec_count; i++)
         join_spec(metadata, list, is_deletes, metadata->specs[i].id, &join);
-    if (all > 0)
-        join.alone = (double)(all - join.manifests) / (double)all;
+    if (all->manifests > 0)
+        join.alone = (double)(all->manifests - join.manifests) / (double)all->manifests;
     return join;
 }
 
@@ -241,8 +239,8 @@ void firn_work_add_delete_commits(struct firn_work *work, const struct firn_meta
                                   const struct firn_manifest_list *list,
                                   const struct firn_manifest_entry *const *entries, uint32_t count, int64_t commits)
 {
-    struct firn_manifest_touch touched = firn_manifests_touched(list, true, entries, count);
     struct firn_manifest_join join = firn_manifests_joined(metadata, list, true);
+    struct firn_manifest_touch touched = firn_manifests_touched(&join, entries, count);
     firn_work_add_join(work, &join);
     for (int64_t i = 0; i < commits; i++)
         firn_work_add_commit(work, share_of(touched, commits), &join);

@@ -25,21 +25,22 @@ void firn_work_add_deletions(struct firn_work *work, int64_t files);
 
 /* The commits that added the entries. */
 int64_t firn_work_count_commits(const struct firn_manifest_entry *const *entries, uint32_t count);
-/* How many manifests of one kind hold some of the entries, as far as the commits that added these tell: manifests do
- * not say where entries came from, but rarely have more of them than commits. */
 struct firn_manifest_touch {
     int64_t manifests, bytes;
 };
-struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_list *list, bool is_deletes,
-                                                  const struct firn_manifest_entry *const *entries, uint32_t count);
 /* Which manifests of one kind a commit joins, as catalog/manifest_merge.c does, whatever it changes of them. */
 struct firn_manifest_join {
-    int64_t manifests, bytes; /* that are joined */
-    int64_t outputs;          /* that these become */
-    double alone;             /* the share of manifests that are not: they are written anew only if touched */
+    struct firn_manifest_touch all; /* of the kind that name live files, joined or not */
+    int64_t manifests, bytes;       /* that are joined */
+    int64_t outputs;                /* that these become */
+    double alone;                   /* the share of manifests that are not: they are written anew only if touched */
 };
 struct firn_manifest_join firn_manifests_joined(const struct firn_metadata *metadata,
                                                 const struct firn_manifest_list *list, bool is_deletes);
+/* How many of all manifests hold some of the entries, as far as the commits that added these tell: manifests do not say
+ * where entries came from, but rarely have more of them than commits. */
+struct firn_manifest_touch firn_manifests_touched(const struct firn_manifest_join *join,
+                                                  const struct firn_manifest_entry *const *entries, uint32_t count);
 /* What touches manifests after they were joined. */
 struct firn_manifest_touch firn_manifest_touch_joined(struct firn_manifest_touch touched,
                                                       const struct firn_manifest_join *join);
