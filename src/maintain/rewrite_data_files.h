@@ -26,6 +26,7 @@ enum firn_rewrite_strategy {
 /* The options, checked, with defaults filled in. */
 struct firn_rewrite_options {
     enum firn_rewrite_strategy strategy;
+    struct firn_order_terms order_terms; /* of sort_order, as given; no terms: none is */
     struct firn_output_sizes sizes;
     struct firn_group_limits limits;
     bool rewrite_all;
@@ -53,10 +54,10 @@ struct firn_rewrite_options {
     int64_t output_bytes_max;        /* z-order */
 };
 
-/* Strategy and sort order; no terms: none are given. In op->arena. USAGE. */
+/* Sets strategy and sort order, in op->arena. USAGE. */
 FIRN_CHECKED firn_status firn_rewrite_strategy_find(struct firn_op *op, const struct firn_rewrite_data_files_args *args,
-                                                    enum firn_rewrite_strategy *out, struct firn_order_terms *terms);
-/* Checks strategy, sort order and options. USAGE names every unknown key at once. */
+                                                    struct firn_rewrite_options *out);
+/* Checks strategy, sort order and options; the order in op->arena. USAGE names every unknown key at once. */
 FIRN_CHECKED firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_metadata *metadata,
                                                     const struct firn_rewrite_data_files_args *args,
                                                     struct firn_rewrite_options *out);
@@ -178,7 +179,6 @@ struct firn_rewrite_plan {
     struct firn_text branch;
     struct firn_text where;
     struct firn_rewrite_options options;
-    struct firn_order_terms order_terms;    /* of sort_order, as given */
     const struct firn_ordering *ordering;   /* of rows; NULL: they stay in reading order */
     struct firn_text order_text;            /* the same in words; empty: none */
     FIRN_ARRAY(struct firn_text) notices;   /* about the order, for the report */

@@ -130,8 +130,7 @@ firn_status firn_rewrite_options_parse(struct firn_op *op, const struct firn_met
         .var_length_contribution = 8,
         .output_bytes_max = INT32_MAX,
     };
-    struct firn_order_terms terms;
-    FIRN_TRY(firn_rewrite_strategy_find(op, args, &out->strategy, &terms));
+    FIRN_TRY(firn_rewrite_strategy_find(op, args, out));
     FIRN_TRY(firn_property_i64(op, metadata, "write.target-file-size-bytes", TARGET_FILE_BYTES_DEFAULT,
                                &out->sizes.target_bytes));
     FIRN_TRY(find_layout(op, metadata, &out->layout));

@@ -36,12 +36,11 @@ static firn_status find_kind(struct firn_op *op, const struct firn_order_terms *
 }
 
 firn_status firn_rewrite_strategy_find(struct firn_op *op, const struct firn_rewrite_data_files_args *args,
-                                       enum firn_rewrite_strategy *out, struct firn_order_terms *terms)
+                                       struct firn_rewrite_options *out)
 {
     bool is_binpack = firn_text_same_nocase(args->strategy, FIRN_TEXT("binpack"));
     bool is_sort = firn_text_same_nocase(args->strategy, FIRN_TEXT("sort"));
-    *terms = (struct firn_order_terms){ 0 };
-    *out = is_sort ? FIRN_STRATEGY_SORT : FIRN_STRATEGY_BINPACK;
+    out->strategy = is_sort ? FIRN_STRATEGY_SORT : FIRN_STRATEGY_BINPACK;
     if (args->strategy.len > 0 && !is_binpack && !is_sort)
         return firn_fail(op, FIRN_USAGE, "strategy is \"%.*s\", not binpack or sort", FIRN_FMT(args->strategy));
     if (args->sort_order.len == 0)
@@ -49,8 +48,8 @@ firn_status firn_rewrite_strategy_find(struct firn_op *op, const struct firn_rew
     if (is_binpack)
         return firn_hint(op, firn_fail(op, FIRN_USAGE, "strategy binpack takes no sort order"),
                          "strategy sort does, and is taken when only a sort order is given");
-    FIRN_TRY(firn_order_parse_all(op, firn_text_copy(op->arena, args->sort_order), terms));
-    return find_kind(op, terms, out);
+    FIRN_TRY(firn_order_parse_all(op, firn_text_copy(op->arena, args->sort_order), &out->order_terms));
+    return find_kind(op, &out->order_terms, &out->strategy);
 }
 
 static void add_notice(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_text text)
@@ -96,7 +95,7 @@ static firn_status bind_line(struct firn_op *op, struct firn_rewrite_plan *plan,
 {
     const struct firn_schema *schema = firn_metadata_current_schema(plan->metadata);
     struct firn_sort_order order;
-    FIRN_TRY(firn_order_bind(op, schema, &plan->order_terms, &order));
+    FIRN_TRY(firn_order_bind(op, schema, &plan->options.order_terms, &order));
     const struct firn_sort_order *known = firn_order_find_same(plan->metadata, &order);
     plan->order_text = firn_order_text(op->arena, schema, &order);
     out->sort_order_id = known ? known->id : 0;
@@ -138,7 +137,7 @@ static firn_status bind_curve_column(struct firn_op *op, struct firn_rewrite_pla
 
 static firn_status bind_curve(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_ordering *out)
 {
-    const struct firn_order_terms *terms = &plan->order_terms;
+    const struct firn_order_terms *terms = &plan->options.order_terms;
     size_t count = 0;
     for (size_t i = 0; i < terms->count; i++)
         count += terms->items[i].column_count;
@@ -199,7 +198,7 @@ static firn_status bind(struct firn_op *op, struct firn_rewrite_plan *plan, stru
     case FIRN_STRATEGY_BINPACK:
         return bind_for_packing(op, plan, out);
     case FIRN_STRATEGY_SORT:
-        FIRN_TRY(plan->order_terms.count > 0 ? bind_line(op, plan, out) : bind_own(op, plan, out));
+        FIRN_TRY(plan->options.order_terms.count > 0 ? bind_line(op, plan, out) : bind_own(op, plan, out));
         break;
     case FIRN_STRATEGY_ZORDER:
     case FIRN_STRATEGY_HILBERT:

@@ -157,8 +157,6 @@ firn_status firn_rewrite_data_files_plan(struct firn_op *op, struct firn_pool *p
         .thread_count = firn_pool_thread_count(pool),
     };
     FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, args, &plan->options));
-    enum firn_rewrite_strategy strategy;
-    FIRN_TRY(firn_rewrite_strategy_find(op, args, &strategy, &plan->order_terms));
     *out = plan;
     return make_plan(op, pool, table, NULL, plan);
 }
@@ -181,7 +179,6 @@ firn_status firn_rewrite_plan_renew(struct firn_op *op, struct firn_pool *pool, 
         .verify_full = old->verify_full,
         .memory_bytes_max = old->memory_bytes_max,
         .thread_count = old->thread_count,
-        .order_terms = old->order_terms,
     };
     plan->options.files_max -= done->rewritten_files;
     if (old->limits.bytes_max > 0)

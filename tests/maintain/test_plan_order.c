@@ -121,10 +121,8 @@ static firn_status bind(struct firn_op *op, int64_t order_id, const char *strate
         .options = &property,
         .option_count = option != NULL,
     };
-    enum firn_rewrite_strategy unused;
     *plan = (struct firn_rewrite_plan){ .metadata = make_metadata(op, order_id) };
     FIRN_TRY(firn_rewrite_options_parse(op, plan->metadata, &args, &plan->options));
-    FIRN_TRY(firn_rewrite_strategy_find(op, &args, &unused, &plan->order_terms));
     return firn_rewrite_order_new(op, plan);
 }
 
