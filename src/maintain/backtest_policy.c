@@ -122,12 +122,11 @@ static void compact_group(struct firn_op *op, struct firn_backtest_policy *polic
 {
     const struct firn_scan_file **files = FIRN_NEW_ARRAY(op->arena, const struct firn_scan_file *, group->file_count);
     int64_t *bytes = FIRN_NEW_ARRAY(op->arena, int64_t, (size_t)group->output_count);
-    int64_t write_max = firn_output_write_max(&plan->options.sizes);
     uint32_t count = 0;
     for (uint32_t i = 0; i < group->file_count; i++)
         files[i] = plan->files[group->files[i]].scan;
     for (uint32_t i = 0; i < group->bin_count; i++) {
-        int64_t whole = group->bin_bytes[i], parts = FIRN_MAX(whole / write_max + (whole % write_max != 0), 1);
+        int64_t whole = group->bin_bytes[i], parts = firn_output_written_files(&plan->options.sizes, whole);
         for (int64_t part = 0; part < parts && count < group->output_count; part++)
             bytes[count++] = whole / parts;
     }

@@ -50,6 +50,12 @@ int64_t firn_output_write_max(const struct firn_output_sizes *sizes)
     return (int64_t)(target + 0.5 * ((double)sizes->bytes_max - target));
 }
 
+int64_t firn_output_written_files(const struct firn_output_sizes *sizes, int64_t bytes)
+{
+    int64_t write_max = firn_output_write_max(sizes);
+    return FIRN_MAX(bytes / write_max + (bytes % write_max != 0), 1);
+}
+
 int64_t firn_output_expected_files(const struct firn_output_sizes *sizes, int64_t bytes)
 {
     int64_t target = sizes->target_bytes;

@@ -18,6 +18,8 @@ struct firn_text firn_output_sizes_reason(struct firn_arena *arena, const struct
                                           int64_t bytes);
 /* The size at which a writer ends a file. */
 int64_t firn_output_write_max(const struct firn_output_sizes *sizes);
+/* How many files a writer that is given so many bytes ends up with. */
+int64_t firn_output_written_files(const struct firn_output_sizes *sizes, int64_t bytes);
 /* How many files inputs of so many bytes become, and how many bytes each is given. */
 int64_t firn_output_expected_files(const struct firn_output_sizes *sizes, int64_t bytes);
 int64_t firn_output_split_bytes(const struct firn_output_sizes *sizes, int64_t bytes);

@@ -146,7 +146,6 @@ struct firn_planned_group {
     const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
     int64_t output_count;                 /* files to expect: one a bin, more where a bin outgrows the writer's limit */
-    int64_t file_bytes_max;               /* that limit */
     int64_t file_rows;                    /* sorted: of each file, about; 0: unknown */
     const struct firn_ordering *ordering; /* of its rows; NULL: they stay in reading order */
     const struct firn_finished_group *finished; /* its result is there already; NULL: it is not */

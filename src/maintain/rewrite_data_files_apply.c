@@ -60,7 +60,7 @@ static void lay_out_groups(struct firn_op *op, struct firn_rewrite_run *run)
             .bins = planned->bins,
             .bin_count = planned->bin_count,
             .output_spec_id = (int32_t)plan->options.output_spec_id,
-            .file_bytes_max = (uint64_t)planned->file_bytes_max,
+            .file_bytes_max = (uint64_t)firn_output_write_max(&plan->options.sizes),
             .ordering = planned->ordering,
             .file_rows = planned->file_rows,
         };

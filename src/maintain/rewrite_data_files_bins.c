@@ -163,10 +163,9 @@ static void build_bins(struct firn_op *op, const struct packer *packer, struct f
 
 static int64_t count_outputs(const struct firn_rewrite_options *options, const struct firn_planned_group *group)
 {
-    int64_t write_max = firn_output_write_max(&options->sizes);
     int64_t count = 0;
     for (uint32_t i = 0; i < group->bin_count; i++)
-        count += FIRN_MAX(group->bin_bytes[i] / write_max + (group->bin_bytes[i] % write_max != 0), 1);
+        count += firn_output_written_files(&options->sizes, group->bin_bytes[i]);
     return count;
 }
 
@@ -204,7 +203,6 @@ static int64_t live_rows(const struct firn_planned_file *file)
 static void plan_sort(struct firn_op *op, const struct firn_rewrite_plan *plan, struct firn_planned_group *group,
                       int64_t live)
 {
-    const struct firn_output_sizes *sizes = &plan->options.sizes;
     struct firn_rewrite_bin *bin = FIRN_NEW(op->arena, struct firn_rewrite_bin);
     int64_t *bin_bytes = FIRN_NEW(op->arena, int64_t);
     double sorted = FIRN_MIN((double)live * plan->options.compression_factor, (double)(INT64_MAX / 2));
@@ -223,8 +221,7 @@ static void plan_sort(struct firn_op *op, const struct firn_rewrite_plan *plan, 
     group->bins = bin;
     group->bin_bytes = bin_bytes;
     group->bin_count = 1;
-    group->output_count = firn_output_expected_files(sizes, (int64_t)sorted);
-    group->file_bytes_max = firn_output_write_max(sizes);
+    group->output_count = firn_output_expected_files(&plan->options.sizes, (int64_t)sorted);
     group->file_rows = rows / group->output_count + (rows % group->output_count != 0);
 }
 
@@ -247,6 +244,5 @@ firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite
     pack(op, &packer);
     build_bins(op, &packer, group);
     group->output_count = count_outputs(&plan->options, group);
-    group->file_bytes_max = firn_output_write_max(&plan->options.sizes);
     return FIRN_OK;
 }

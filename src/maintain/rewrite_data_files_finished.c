@@ -176,14 +176,10 @@ static firn_status add_group(struct firn_op *op, struct firn_buffer *out, const 
                              const struct firn_planned_group *group)
 {
     const struct firn_rewrite_options *options = &plan->options;
-    const int64_t numbers[] = { plan->verify_full,
-                                options->output_spec_id,
-                                group->file_bytes_max,
-                                group->file_rows,
-                                options->layout,
-                                options->forced_rung,
-                                options->var_length_contribution,
-                                options->output_bytes_max };
+    const int64_t numbers[] = {
+        plan->verify_full, options->output_spec_id, firn_output_write_max(&options->sizes), group->file_rows,
+        options->layout,   options->forced_rung,    options->var_length_contribution,       options->output_bytes_max
+    };
     FIRN_TRY(add_text(op, out, plan->table_digest));
     FIRN_TRY(add_text(op, out, plan->order_text));
     FIRN_TRY(add_numbers(op, out, numbers, sizeof numbers / sizeof *numbers));

@@ -24,7 +24,7 @@ static firn_status look_at_group(struct firn_op *op, const struct firn_rewrite_c
         .input_sequence_numbers = sequence_numbers,
         .input_count = planned->file_count,
         .output_spec_id = (int32_t)plan->options.output_spec_id,
-        .file_bytes_max = (uint64_t)planned->file_bytes_max,
+        .file_bytes_max = (uint64_t)firn_output_write_max(&plan->options.sizes),
         .ordering = planned->ordering,
         .file_rows = planned->file_rows,
     };
