@@ -78,11 +78,11 @@ struct firn_backtest_policy {
     const struct firn_maintain_args *args;
     struct firn_maintain_memory memory;
     struct firn_backtest_world world;
-    struct firn_map marks; /* snapshot ids, as struct firn_rewrite_history has them */
-    size_t next;           /* commit that is not yet in the world */
-    size_t news;           /* commits that no run has covered begin here */
-    bool has_news;         /* something came, or grew cold, since compaction ran last */
-    int64_t made_id;       /* of the last snapshot that a compaction made */
+    struct firn_rewrite_history runs; /* of compaction so far */
+    size_t next;                      /* commit that is not yet in the world */
+    size_t news;                      /* commits that no run has covered begin here */
+    bool has_news;                    /* something came, or grew cold, since compaction ran last */
+    int64_t made_id;                  /* of the last snapshot that a compaction made */
 };
 /* What compactions did. */
 struct firn_backtest_work {

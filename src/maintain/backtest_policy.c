@@ -3,21 +3,11 @@
 #include "maintain/backtest.h"
 
 #include "base/math.h"
-#include "maintain/work.h"
 
 /* Runs do not follow one another faster, whatever the cadence. */
 #define RUN_INTERVAL_MS_MIN INT64_C(60000)
 /* Ids of snapshots that compactions make count down from here: no table's are so. */
 #define MADE_ID_FIRST (INT64_MIN / 2)
-
-/* As struct firn_rewrite_history has them. */
-enum { MARK_COVERED = 0, MARK_SETTLED = 1, MARK_NEW = 2 };
-
-static void mark(struct firn_backtest_policy *policy, const int64_t *id, uint64_t meaning)
-{
-    struct firn_bytes key = { (const uint8_t *)id, sizeof *id };
-    firn_map_put(&policy->marks, key)->value.number = meaning;
-}
 
 void firn_backtest_policy_init(struct firn_arena *arena, const struct firn_table *table,
                                const struct firn_backtest_history *history, const struct firn_maintain_args *args,
@@ -25,7 +15,7 @@ void firn_backtest_policy_init(struct firn_arena *arena, const struct firn_table
 {
     *out = (struct firn_backtest_policy){ .table = table, .history = history, .args = args, .made_id = MADE_ID_FIRST };
     firn_maintain_memory_parse(NULL, &out->memory);
-    firn_map_init(&out->marks, arena);
+    firn_map_init(&out->runs.snapshots, arena);
     firn_backtest_world_init(arena, table->metadata, true, &out->world);
 }
 
@@ -93,11 +83,6 @@ static firn_status make_plan(struct firn_op *op, struct firn_backtest_policy *po
         .options = options,
         .option_count = firn_compact_options(op->arena, values, options),
     };
-    const struct firn_rewrite_history history = {
-        .snapshots = policy->marks,
-        .is_covered = policy->memory.settled_number > 0,
-        .covered_number = policy->memory.settled_number,
-    };
     *plan = (struct firn_rewrite_plan){
         .table_name = policy->table->name,
         .metadata = policy->table->metadata,
@@ -113,7 +98,7 @@ static firn_status make_plan(struct firn_op *op, struct firn_backtest_policy *po
     plan->file_count = plan->whole.file_count;
     for (uint32_t i = 0; i < plan->file_count; i++)
         plan->files[i].scan = &plan->whole.files[i];
-    return firn_rewrite_plan_choose(op, &history, plan);
+    return firn_rewrite_plan_choose(op, &policy->runs, plan);
 }
 
 /* As many files as are expected, of a bin's bytes in equal parts. */
@@ -147,8 +132,11 @@ static void settle(struct firn_backtest_policy *policy, const struct firn_rewrit
 {
     policy->memory.settled_number = policy->world.sequence_number;
     policy->memory.cold_number = worth->cold_number;
+    policy->runs.is_covered = policy->memory.settled_number > 0;
+    policy->runs.covered_number = policy->memory.settled_number;
     for (; policy->news < policy->next; policy->news++)
-        mark(policy, &policy->history->commits[policy->news].snapshot->id, MARK_COVERED);
+        firn_rewrite_history_mark(&policy->runs, &policy->history->commits[policy->news].snapshot->id,
+                                  FIRN_SNAPSHOT_UNMARKED);
 }
 
 static firn_status compact(struct firn_op *op, struct firn_backtest_policy *policy, int64_t now_ms,
@@ -165,7 +153,7 @@ static firn_status compact(struct firn_op *op, struct firn_backtest_policy *poli
     if (plan.group_count > 0) {
         int64_t *id = FIRN_NEW(policy->world.arena, int64_t);
         *id = policy->made_id;
-        mark(policy, id, MARK_SETTLED);
+        firn_rewrite_history_mark(&policy->runs, id, FIRN_SNAPSHOT_SETTLED);
     }
     for (uint32_t i = 0; i < plan.group_count; i++)
         compact_group(op, policy, &plan, plan.groups[i]);
@@ -181,7 +169,7 @@ static firn_status take_commit(struct firn_op *op, struct firn_backtest_policy *
 {
     const struct firn_backtest_commit *commit = &policy->history->commits[policy->next++];
     policy->has_news = policy->has_news || !commit->is_maintenance;
-    mark(policy, &commit->snapshot->id, MARK_NEW);
+    firn_rewrite_history_mark(&policy->runs, &commit->snapshot->id, FIRN_SNAPSHOT_NEW);
     return firn_backtest_world_commit(op, &policy->world, commit);
 }
 

@@ -78,8 +78,9 @@ struct firn_text firn_rewrite_options_shape(struct firn_arena *arena, const stru
 /* What earlier runs have settled. A file is settled when a run with the same output shape wrote it, or when a complete
  * run with the same settings looked at it and left it. A group of settled files is not planned again, whatever size its
  * files turned out to have: that is what makes repeated runs end. */
+enum firn_snapshot_mark { FIRN_SNAPSHOT_UNMARKED, FIRN_SNAPSHOT_SETTLED, FIRN_SNAPSHOT_NEW };
 struct firn_rewrite_history {
-    struct firn_map snapshots; /* 8 bytes of snapshot id -> 1 when the snapshot's files are settled, 2 when new */
+    struct firn_map snapshots; /* 8 bytes of snapshot id -> mark, of the snapshot's files */
     int64_t *ids;              /* the keys' storage */
     bool is_covered;           /* a complete run with the same settings is in the branch's history */
     int64_t covered_number;    /* sequence number of the snapshot it was planned on */
@@ -88,6 +89,8 @@ struct firn_rewrite_history {
 void firn_rewrite_history_read(struct firn_op *op, const struct firn_metadata *metadata,
                                const struct firn_snapshot *head, struct firn_text settings, struct firn_text shape,
                                struct firn_rewrite_history *out);
+/* The id must outlive the history. */
+void firn_rewrite_history_mark(struct firn_rewrite_history *history, const int64_t *id, enum firn_snapshot_mark mark);
 /* Neither the file nor a delete that applies to it is news. */
 bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_scan_file *file);
 

@@ -6,8 +6,6 @@
  * files are judged by size once more. */
 #include "maintain/rewrite_data_files.h"
 
-enum { SETTLED = 1, NEW = 2 };
-
 static struct firn_text summary_text(const struct firn_snapshot *snapshot, const char *key)
 {
     const json_t *value = snapshot->summary ? json_object_get(snapshot->summary, key) : NULL;
@@ -16,17 +14,17 @@ static struct firn_text summary_text(const struct firn_snapshot *snapshot, const
     return (struct firn_text){ json_string_value(value), json_string_length(value) };
 }
 
-static void mark(struct firn_rewrite_history *history, int64_t *id, uint64_t meaning)
+void firn_rewrite_history_mark(struct firn_rewrite_history *history, const int64_t *id, enum firn_snapshot_mark mark)
 {
     struct firn_bytes key = { (const uint8_t *)id, sizeof *id };
-    firn_map_put(&history->snapshots, key)->value.number = meaning;
+    firn_map_put(&history->snapshots, key)->value.number = mark;
 }
 
-static uint64_t meaning_of(const struct firn_rewrite_history *history, int64_t id)
+static enum firn_snapshot_mark mark_of(const struct firn_rewrite_history *history, int64_t id)
 {
     struct firn_bytes key = { (const uint8_t *)&id, sizeof id };
     const struct firn_map_entry *found = firn_map_find(&history->snapshots, key);
-    return found ? found->value.number : 0;
+    return found ? (enum firn_snapshot_mark)found->value.number : FIRN_SNAPSHOT_UNMARKED;
 }
 
 /* The snapshot that the latest complete run with these settings was planned on, seen from `head`. Walks are bounded by
@@ -54,8 +52,8 @@ static bool mark_new(struct firn_rewrite_history *history, const struct firn_met
             history->covered_number = at->sequence_number;
             return true;
         }
-        if (meaning_of(history, at->id) != SETTLED)
-            mark(history, &history->ids[at - metadata->snapshots], NEW);
+        if (mark_of(history, at->id) != FIRN_SNAPSHOT_SETTLED)
+            firn_rewrite_history_mark(history, &history->ids[at - metadata->snapshots], FIRN_SNAPSHOT_NEW);
         at = firn_metadata_snapshot(metadata, at->parent_id);
     }
     return false;
@@ -71,15 +69,15 @@ void firn_rewrite_history_read(struct firn_op *op, const struct firn_metadata *m
     for (uint32_t i = 0; i < metadata->snapshot_count; i++) {
         out->ids[i] = metadata->snapshots[i].id;
         if (firn_text_same(summary_text(&metadata->snapshots[i], FIRN_SUMMARY_SHAPE), shape))
-            mark(out, &out->ids[i], SETTLED);
+            firn_rewrite_history_mark(out, &out->ids[i], FIRN_SNAPSHOT_SETTLED);
     }
     out->is_covered = find_covered(metadata, head, settings, &covered_id) && mark_new(out, metadata, head, covered_id);
 }
 
 static bool settles_entry(const struct firn_rewrite_history *history, const struct firn_manifest_entry *entry)
 {
-    uint64_t meaning = meaning_of(history, entry->snapshot_id);
-    return history->is_covered ? meaning != NEW : meaning == SETTLED;
+    enum firn_snapshot_mark mark = mark_of(history, entry->snapshot_id);
+    return history->is_covered ? mark != FIRN_SNAPSHOT_NEW : mark == FIRN_SNAPSHOT_SETTLED;
 }
 
 /* A run has applied what its outputs' number reaches; what came in the very commit that added them was carried over. */
@@ -102,7 +100,7 @@ static bool has_news(const struct firn_rewrite_history *history, const struct fi
 
 bool firn_rewrite_history_settles(const struct firn_rewrite_history *history, const struct firn_scan_file *file)
 {
-    bool is_output = meaning_of(history, file->entry->snapshot_id) == SETTLED;
+    bool is_output = mark_of(history, file->entry->snapshot_id) == FIRN_SNAPSHOT_SETTLED;
     return settles_entry(history, file->entry) && !has_news(history, file->entry, is_output, &file->deletes.own) &&
            !has_news(history, file->entry, is_output, &file->deletes.wide) &&
            !has_news(history, file->entry, is_output, &file->deletes.equality);
