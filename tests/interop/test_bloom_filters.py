@@ -10,8 +10,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import (DateType, DecimalType, DoubleType, FixedType, IntegerType, LongType, NestedField, StringType, StructType,
                              TimestamptzType, UUIDType)
 
-
 from checks import metadata_of
+from engines import path_of
 from iceberg_files import live_files
 from lake import full_name
 
@@ -50,7 +50,7 @@ def table(lake, firn):
 @pytest.fixture(scope="module")
 def path(lake, table):
     (file,) = live_files(metadata_of(lake.load(table)))
-    return file["file_path"].removeprefix("file://").removeprefix("file:")
+    return path_of(file["file_path"])
 
 
 def test_sizes(path, firn):

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from engines import path_of
 from firn import NOT_FOUND, USAGE
 from lake import full_name
 from twice import Twice
@@ -44,7 +45,7 @@ def twice(request, lake, spark):
 
 
 def read_puffin(location):
-    with open(location.removeprefix("file://").removeprefix("file:"), "rb") as file:
+    with open(path_of(location), "rb") as file:
         data = file.read()
     assert data[:4] == data[-4:] == b"PFA1"
     size = int.from_bytes(data[-12:-8], "little")
@@ -172,9 +173,9 @@ def test_they_are_kept_and_go(twice, firn):
     """Orphan removal keeps the file that metadata name, takes the one before it, and expiry takes it with its snapshot."""
     def action(name):
         firn("--quiet", "compute-table-stats", name)
-        old = twice.metadata()["statistics"][0]["statistics-path"].removeprefix("file://")
+        old = path_of(twice.metadata()["statistics"][0]["statistics-path"])
         firn("--quiet", "compute-table-stats", name, "--columns", "id")
-        new = twice.metadata()["statistics"][0]["statistics-path"].removeprefix("file://")
+        new = path_of(twice.metadata()["statistics"][0]["statistics-path"])
         for path in (old, new):
             os.utime(path, (time.time() - 10 * 86400,) * 2)
         firn("--quiet", "remove-orphan-files", name, "--older-than", "2d")
@@ -211,13 +212,13 @@ def partitioned(request, lake, spark):
 
 
 def rows_of_file(location):
-    return pq.read_table(location.removeprefix("file://").removeprefix("file:"), partitioning=None)
+    return pq.read_table(path_of(location), partitioning=None)
 
 
 def partition_file(metadata):
     current = metadata["current-snapshot-id"]
     (entry,) = [entry for entry in metadata["partition-statistics"] if entry["snapshot-id"] == current]
-    path = entry["statistics-path"].removeprefix("file://").removeprefix("file:")
+    path = path_of(entry["statistics-path"])
     assert entry["file-size-in-bytes"] == os.path.getsize(path)
     return path
 
