@@ -20,7 +20,8 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRIPTS = os.path.join(ROOT, "scripts")
 # Where threads are: the layers up to rewriting, and the procedures that run groups, manifests and deletions side by side.
-TSAN_TESTS = re.compile(r"(base|store|catalog|rewrite)/|maintain/test_(apply|compute|convert|count|expire|journal|maintain|orphan|removal|rewrite|survey|verify)")
+TSAN_TESTS = re.compile(r"(base|store|catalog|rewrite)/"
+                        r"|maintain/test_(apply|compute|convert|expire|journal|lease|maintain|meanwhile|orphan|removal|rewrite|survey|verify)")
 SHOWN_LINES = 60
 
 # Interop waits for the other engines much of the time, so that the sanitizers run beside it. Both need the first build.
