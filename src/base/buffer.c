@@ -56,6 +56,16 @@ firn_status firn_buffer_resize(struct firn_op *op, struct firn_buffer *buffer, s
     return FIRN_OK;
 }
 
+firn_status firn_buffer_resize_array(struct firn_op *op, struct firn_buffer *buffer, size_t count, size_t width)
+{
+    size_t bytes;
+    if (!firn_size_mul(count, width, &bytes))
+        return firn_fail(op, FIRN_LIMIT, "%zu values of %zu bytes", count, width);
+    FIRN_TRY(firn_buffer_reserve(op, buffer, FIRN_MAX(bytes, 1)));
+    buffer->len = bytes;
+    return FIRN_OK;
+}
+
 /* Doubles, but what is large already grows by a quarter: the system moves it cheaply, and the budget pays for all. */
 static size_t grown_capacity(size_t capacity)
 {

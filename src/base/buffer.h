@@ -18,6 +18,10 @@ struct firn_buffer {
 FIRN_CHECKED firn_status firn_buffer_reserve(struct firn_op *op, struct firn_buffer *buffer, size_t capacity);
 /* Sets the length, reserving first. */
 FIRN_CHECKED firn_status firn_buffer_resize(struct firn_op *op, struct firn_buffer *buffer, size_t len);
+/* Sets the length to that of an array of `count` entries; data is not NULL even if there are none. Fails: LIMIT also
+ * when no size takes as many. */
+FIRN_CHECKED firn_status firn_buffer_resize_array(struct firn_op *op, struct firn_buffer *buffer, size_t count,
+                                                  size_t width);
 FIRN_CHECKED firn_status firn_buffer_append(struct firn_op *op, struct firn_buffer *buffer, const void *data,
                                             size_t len);
 /* Grows by at least doubling and gives a pointer to `len` fresh bytes at the end, which become part of the content. */

@@ -1,6 +1,5 @@
 /* Decoding every page of a Parquet column: that it can be read, and that statistics, page indexes and the manifest's
  * metrics say of it what is true. parquet-format, "Data Pages", "Statistics". */
-#include "base/math.h"
 #include "base/utf8.h"
 #include "maintain/file_check_parts.h"
 #include "table/parquet_bloom.h"
@@ -55,10 +54,8 @@ static firn_status add_converted(struct firn_op *op, struct values_check *check,
     if (!check->leaf->field || !check->readable)
         return FIRN_OK;
     if (conversion->run) {
-        size_t bytes, width = firn_value_width(conversion->to->type, conversion->to->type_length);
-        if (!firn_size_mul(vector->value_count, width, &bytes))
-            return firn_fail(op, FIRN_LIMIT, "%u values of %zu bytes", vector->value_count, width);
-        FIRN_TRY(firn_buffer_resize(op, &check->converted, bytes));
+        size_t width = firn_value_width(conversion->to->type, conversion->to->type_length);
+        FIRN_TRY(firn_buffer_resize_array(op, &check->converted, vector->value_count, width));
         values.any = check->converted.data;
         firn_status status = conversion->run(op, conversion, vector->values, vector->value_count, values);
         check->readable = status == FIRN_OK;

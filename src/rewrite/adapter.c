@@ -2,14 +2,10 @@
 #include "rewrite/adapter.h"
 
 #include "base/hash.h"
-#include "base/math.h"
 
 static firn_status reserve_array(struct firn_op *op, struct firn_buffer *buffer, size_t count, size_t width, void **out)
 {
-    size_t bytes;
-    if (!firn_size_mul(count, width, &bytes))
-        return firn_fail(op, FIRN_LIMIT, "%zu values of %zu bytes", count, width);
-    FIRN_TRY(firn_buffer_resize(op, buffer, FIRN_MAX(bytes, 1)));
+    FIRN_TRY(firn_buffer_resize_array(op, buffer, count, width));
     *out = buffer->data;
     return FIRN_OK;
 }

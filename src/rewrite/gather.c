@@ -5,14 +5,6 @@
 
 #define BLOCK_SLOTS 64 /* values before a slot are known for one slot in so many; the rest is counted */
 
-static firn_status reserve_array(struct firn_op *op, struct firn_buffer *buffer, size_t count, size_t width)
-{
-    size_t bytes;
-    if (!firn_size_mul(count, width, &bytes))
-        return firn_fail(op, FIRN_LIMIT, "%zu values of %zu bytes", count, width);
-    return firn_buffer_resize(op, buffer, FIRN_MAX(bytes, 1));
-}
-
 static uint32_t *as_u32(const struct firn_buffer *buffer)
 {
     return (uint32_t *)(void *)buffer->data;
@@ -21,7 +13,7 @@ static uint32_t *as_u32(const struct firn_buffer *buffer)
 /* The first slot of each row, and the end of the last. */
 static firn_status find_slots(struct firn_op *op, struct firn_gather *gather, const struct firn_vector *vector)
 {
-    FIRN_TRY(reserve_array(op, &gather->slots, (size_t)vector->slot_count + 1, sizeof(uint32_t)));
+    FIRN_TRY(firn_buffer_resize_array(op, &gather->slots, (size_t)vector->slot_count + 1, sizeof(uint32_t)));
     uint32_t *slots = as_u32(&gather->slots), row = 0;
     for (uint32_t i = 0; i < vector->slot_count; i++)
         if (i == 0 || vector->rep[i] == 0)
@@ -33,7 +25,8 @@ static firn_status find_slots(struct firn_op *op, struct firn_gather *gather, co
 /* Values before each block of slots. */
 static firn_status count_blocks(struct firn_op *op, struct firn_gather *gather, const struct firn_vector *vector)
 {
-    FIRN_TRY(reserve_array(op, &gather->values, (size_t)vector->slot_count / BLOCK_SLOTS + 1, sizeof(uint32_t)));
+    FIRN_TRY(
+        firn_buffer_resize_array(op, &gather->values, (size_t)vector->slot_count / BLOCK_SLOTS + 1, sizeof(uint32_t)));
     uint32_t *values = as_u32(&gather->values);
     values[0] = 0;
     for (uint32_t i = 0; i < vector->slot_count / BLOCK_SLOTS; i++)
@@ -124,11 +117,11 @@ firn_status firn_gather_rows(struct firn_op *op, struct firn_gather *gather, con
     size_t width;
     value_source(vector, &width);
     *out = *vector;
-    FIRN_TRY(reserve_array(op, &gather->picked_values, vector->value_count, width));
+    FIRN_TRY(firn_buffer_resize_array(op, &gather->picked_values, vector->value_count, width));
     if (vector->rep)
-        FIRN_TRY(reserve_array(op, &gather->rep, vector->slot_count, 1));
+        FIRN_TRY(firn_buffer_resize_array(op, &gather->rep, vector->slot_count, 1));
     if (vector->def)
-        FIRN_TRY(reserve_array(op, &gather->def, vector->slot_count, 1));
+        FIRN_TRY(firn_buffer_resize_array(op, &gather->def, vector->slot_count, 1));
     pick_ranges(gather, vector, pick, out);
     set_picked(gather, vector, out);
     return FIRN_OK;

@@ -172,14 +172,6 @@ struct place_range {
     uint32_t first, count;
 };
 
-static firn_status reserve_array(struct firn_op *op, struct firn_buffer *buffer, size_t count, size_t width)
-{
-    size_t bytes;
-    if (!firn_size_mul(count, width, &bytes))
-        return firn_fail(op, FIRN_LIMIT, "%zu values of %zu bytes", count, width);
-    return firn_buffer_resize(op, buffer, FIRN_MAX(bytes, 1));
-}
-
 static uint32_t slots_end(const struct firn_held_column *column, uint32_t row)
 {
     return row + 1 < column->row_count ? as_u32(&column->slots)[row + 1] : column->slot_count;
@@ -282,11 +274,11 @@ firn_status firn_held_column_take(struct firn_op *op, const struct firn_held_col
         .row_count = count,
     };
     size_rows(column, rows, count, out);
-    FIRN_TRY(reserve_array(op, &taken->values, out->value_count, value_width(column)));
+    FIRN_TRY(firn_buffer_resize_array(op, &taken->values, out->value_count, value_width(column)));
     if (is_repeated(column))
-        FIRN_TRY(reserve_array(op, &taken->rep, out->slot_count, 1));
+        FIRN_TRY(firn_buffer_resize_array(op, &taken->rep, out->slot_count, 1));
     if (column->def.len > 0)
-        FIRN_TRY(reserve_array(op, &taken->def, out->slot_count, 1));
+        FIRN_TRY(firn_buffer_resize_array(op, &taken->def, out->slot_count, 1));
     if (is_repeated(column))
         take_repeated(column, rows, count, taken);
     else

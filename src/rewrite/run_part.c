@@ -122,7 +122,7 @@ firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *ve
 static firn_status get_texts(struct firn_op *op, const uint8_t *lengths, struct firn_bytes texts, uint32_t count,
                              struct firn_buffer *slices)
 {
-    FIRN_TRY(firn_buffer_resize(op, slices, FIRN_MAX(count * sizeof(struct firn_slice), 1)));
+    FIRN_TRY(firn_buffer_resize_array(op, slices, count, sizeof(struct firn_slice)));
     struct firn_slice *to = (struct firn_slice *)(void *)slices->data;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t len = firn_load_le32(lengths + i * sizeof(uint32_t));

@@ -239,10 +239,7 @@ static firn_status decode_by_dictionary(struct firn_op *op, struct firn_chunk_re
         return FIRN_OK;
     }
     size_t width = firn_value_width(out->type, out->type_length);
-    size_t bytes;
-    if (!firn_size_mul(out->value_count, width, &bytes))
-        return firn_fail(op, FIRN_LIMIT, "%" PRIu32 " values of %zu bytes", out->value_count, width);
-    FIRN_TRY(firn_buffer_resize(op, &reader->values.values, bytes));
+    FIRN_TRY(firn_buffer_resize_array(op, &reader->values.values, out->value_count, width));
     firn_gather(dictionary->values.any, width, indices, out->value_count, reader->values.values.data);
     out->values.any = reader->values.values.data;
     return FIRN_OK;

@@ -12,10 +12,7 @@ static size_t width_of(const struct firn_value_decoder *decoder)
 
 static firn_status reserve_values(struct firn_op *op, struct firn_value_decoder *decoder, uint32_t count)
 {
-    size_t bytes;
-    if (!firn_size_mul(count, width_of(decoder), &bytes))
-        return firn_fail(op, FIRN_LIMIT, "%" PRIu32 " values of %zu bytes", count, width_of(decoder));
-    return firn_buffer_resize(op, &decoder->values, bytes);
+    return firn_buffer_resize_array(op, &decoder->values, count, width_of(decoder));
 }
 
 static firn_status fail_short(struct firn_op *op, uint32_t count, size_t bytes)
