@@ -62,14 +62,8 @@ static const struct firn_manifest_file *newest_manifest(const struct firn_manife
 static firn_status look_at_file(struct firn_op *op, struct firn_store *store, struct firn_text path,
                                 struct firn_codec_sample *out)
 {
-    struct firn_object *object;
-    struct firn_buffer scratch = { 0 };
-    struct firn_footer *footer = NULL;
-    FIRN_TRY(firn_object_open(op, store, path, &object));
-    firn_status status = firn_parquet_footer_read(op, object, &scratch, &footer);
-    firn_buffer_done(&scratch);
-    firn_object_close(object);
-    FIRN_TRY(status);
+    struct firn_footer *footer;
+    FIRN_TRY(firn_parquet_footer_load(op, store, path, &footer));
     for (uint32_t g = 0; g < footer->row_group_count; g++)
         for (uint32_t c = 0; c < footer->row_groups[g].chunk_count; c++) {
             const struct firn_column_chunk *chunk = &footer->row_groups[g].chunks[c];

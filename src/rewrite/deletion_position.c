@@ -212,14 +212,8 @@ firn_status firn_position_deletes_merge(struct firn_op *op, const struct firn_de
 static firn_status parquet_has_rows(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,
                                     bool *out)
 {
-    struct firn_object *object;
-    struct firn_buffer scratch = { 0 };
     struct firn_footer *footer;
-    FIRN_TRY(firn_object_open(op, store, file->path, &object));
-    firn_status status = firn_parquet_footer_read(op, object, &scratch, &footer);
-    firn_object_close(object);
-    firn_buffer_done(&scratch);
-    FIRN_TRY(status);
+    FIRN_TRY(firn_parquet_footer_load(op, store, file->path, &footer));
     for (uint32_t i = 0; i < footer->root.child_count; i++) {
         const struct firn_parquet_node *column = &footer->root.children[i];
         *out = *out || (column->has_field_id ? column->field_id == FIRN_FIELD_ID_DELETE_FILE_ROW

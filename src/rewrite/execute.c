@@ -87,14 +87,8 @@ static void order_leaves(struct firn_op *op, struct firn_group_run *run)
 static bool read_footer(struct firn_op *op, const struct firn_group_run *run, const struct firn_data_file *file,
                         struct firn_footer **out)
 {
-    struct firn_buffer scratch = { 0 };
-    struct firn_object *object;
-    if (file->format != FIRN_FILE_PARQUET || firn_object_open(op, run->context->store, file->path, &object) != FIRN_OK)
-        return false;
-    firn_status status = firn_parquet_footer_read(op, object, &scratch, out);
-    firn_object_close(object);
-    firn_buffer_done(&scratch);
-    return status == FIRN_OK;
+    return file->format == FIRN_FILE_PARQUET &&
+           firn_parquet_footer_load(op, run->context->store, file->path, out) == FIRN_OK;
 }
 
 /* Lets the output have the forms of the first inputs, where it has a choice and may copy. */

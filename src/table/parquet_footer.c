@@ -21,3 +21,15 @@ firn_status firn_parquet_footer_read(struct firn_op *op, struct firn_object *obj
     FIRN_TRY(read_range(op, object, size - tail_bytes - footer_bytes, footer_bytes, scratch));
     return firn_footer_parse(op, firn_buffer_bytes(scratch), size, out);
 }
+
+firn_status firn_parquet_footer_load(struct firn_op *op, struct firn_store *store, struct firn_text path,
+                                     struct firn_footer **out)
+{
+    struct firn_buffer scratch = { 0 };
+    struct firn_object *object;
+    FIRN_TRY(firn_object_open(op, store, path, &object));
+    firn_status status = firn_parquet_footer_read(op, object, &scratch, out);
+    firn_object_close(object);
+    firn_buffer_done(&scratch);
+    return status;
+}

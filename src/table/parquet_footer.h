@@ -9,5 +9,8 @@
  * and firn_footer_parse do, also for a file too short to be Parquet. */
 FIRN_CHECKED firn_status firn_parquet_footer_read(struct firn_op *op, struct firn_object *object,
                                                   struct firn_buffer *scratch, struct firn_footer **out);
+/* The same of a file that is opened for its footer alone. */
+FIRN_CHECKED firn_status firn_parquet_footer_load(struct firn_op *op, struct firn_store *store, struct firn_text path,
+                                                  struct firn_footer **out);
 
 #endif
