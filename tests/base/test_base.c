@@ -179,6 +179,30 @@ static void budgets_refuse_and_recover(void **state)
     assert_int_equal(atomic_load(&budget.peak_bytes), 900);
 }
 
+static void arrays_have_data_and_a_size(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_buffer buffer = { 0 };
+    CHECK_OK(op, firn_buffer_resize_array(op, &buffer, 0, 8));
+    assert_non_null(buffer.data);
+    assert_int_equal(buffer.len, 0);
+    CHECK_OK(op, firn_buffer_resize_array(op, &buffer, 3, 8));
+    assert_int_equal(buffer.len, 24);
+    CHECK_STATUS(op, FIRN_LIMIT, firn_buffer_resize_array(op, &buffer, SIZE_MAX / 4, 8));
+    firn_buffer_done(&buffer);
+}
+
+static void numbers_have_either_byte_order(void **state)
+{
+    static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    uint8_t back[sizeof bytes];
+    (void)state;
+    assert_int_equal(firn_load_be64(bytes), UINT64_C(0x0102030405060708));
+    assert_int_equal(firn_load_le64(bytes), UINT64_C(0x0807060504030201));
+    firn_store_be64(back, UINT64_C(0x0102030405060708));
+    assert_memory_equal(back, bytes, sizeof bytes);
+}
+
 struct squares {
     struct firn_pool *pool;
     uint64_t results[64];
@@ -271,6 +295,8 @@ int main(void)
         TEST(civil_dates_round_trip),
         TEST(timestamps_parse_and_print),
         TEST(budgets_refuse_and_recover),
+        TEST(arrays_have_data_and_a_size),
+        TEST(numbers_have_either_byte_order),
         TEST(pools_run_every_index_and_nest),
         TEST(uuids_round_trip),
         TEST(numbers_are_said_for_people),
