@@ -56,6 +56,15 @@ uint32_t firn_take_be32(struct firn_cursor *in)
     return at ? firn_load_be32(at) : 0;
 }
 
+uint64_t firn_take_le(struct firn_cursor *in, unsigned bytes)
+{
+    const uint8_t *at = take(in, bytes);
+    uint64_t value = 0;
+    for (unsigned i = 0; at && i < bytes; i++)
+        value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
 uint64_t firn_take_varint64(struct firn_cursor *in)
 {
     uint64_t value = 0;

@@ -29,6 +29,8 @@ uint8_t firn_take_u8(struct firn_cursor *in);
 uint32_t firn_take_le32(struct firn_cursor *in);
 uint64_t firn_take_le64(struct firn_cursor *in);
 uint32_t firn_take_be32(struct firn_cursor *in);
+/* A little-endian number of at most 8 bytes. */
+uint64_t firn_take_le(struct firn_cursor *in, unsigned bytes);
 /* Unsigned LEB128; more than 10 bytes, or bits beyond 64, fail. */
 uint64_t firn_take_varint64(struct firn_cursor *in);
 int64_t firn_take_zigzag64(struct firn_cursor *in);

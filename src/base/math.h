@@ -83,7 +83,8 @@ static inline uint64_t firn_zigzag_encode(int64_t value)
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
-/* Writes an unsigned LEB128 number, at most 10 bytes; gives where it ends. */
+/* Writes an unsigned LEB128 number; gives where it ends. */
+enum { FIRN_VARINT_BYTES_MAX = 10 };
 static inline uint8_t *firn_varint_put(uint8_t *at, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)

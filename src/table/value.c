@@ -205,13 +205,9 @@ firn_status firn_value_key(struct firn_op *op, const struct firn_value *value, s
         canonical.real = (double)NAN;
     uint8_t scratch[FIRN_VALUE_SCRATCH_BYTES];
     struct firn_bytes form = value->is_null ? (struct firn_bytes){ 0 } : firn_value_form(&canonical, scratch);
-    uint8_t head[10];
-    size_t head_len = 0;
-    uint64_t number = value->is_null ? 0 : (uint64_t)form.len + 1;
-    for (; number >= 0x80; number >>= 7)
-        head[head_len++] = (uint8_t)(number | 0x80);
-    head[head_len++] = (uint8_t)number;
-    FIRN_TRY(firn_buffer_append(op, out, head, head_len));
+    uint8_t head[FIRN_VARINT_BYTES_MAX];
+    const uint8_t *head_end = firn_varint_put(head, value->is_null ? 0 : (uint64_t)form.len + 1);
+    FIRN_TRY(firn_buffer_append(op, out, head, (size_t)(head_end - head)));
     return firn_buffer_append(op, out, form.data, form.len);
 }
 

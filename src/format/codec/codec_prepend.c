@@ -28,20 +28,12 @@ struct frame {
     struct firn_bytes blocks;
 };
 
-static uint64_t take_le(struct firn_cursor *in, unsigned bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)firn_take_u8(in) << 8 * i;
-    return value;
-}
-
 static void take_size(struct firn_cursor *in, bool is_single, struct frame *out)
 {
     static const uint8_t widths[] = { 0, 2, 4, 8 };
     unsigned form = out->descriptor >> 6;
     out->has_size = form > 0 || is_single;
-    out->size = take_le(in, form == 0 && is_single ? 1 : widths[form]);
+    out->size = firn_take_le(in, form == 0 && is_single ? 1 : widths[form]);
     if (form == 1)
         out->size += 256;
 }
@@ -51,7 +43,7 @@ static struct firn_bytes take_blocks(struct firn_cursor *in)
     const uint8_t *start = in->at;
     bool is_last = false;
     while (!is_last && !in->failure) {
-        uint64_t header = take_le(in, ZSTD_BLOCK_HEADER_BYTES);
+        uint64_t header = firn_take_le(in, ZSTD_BLOCK_HEADER_BYTES);
         uint64_t len = header >> 3;
         is_last = header & 1;
         (void)firn_take_bytes(in, (header >> 1 & 3) == ZSTD_BLOCK_RLE ? 1 : len);
@@ -121,27 +113,17 @@ static firn_status prepend_zstd(struct firn_op *op, struct firn_bytes prefix, st
 
 enum { SNAPPY_LITERAL_LE32 = 63 << 2 }; /* a literal whose length, less one, follows in four bytes */
 
-static firn_status put_varint(struct firn_op *op, uint64_t value, struct firn_buffer *out)
-{
-    uint8_t bytes[10];
-    size_t len = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[len++] = (uint8_t)(value | 0x80);
-    bytes[len++] = (uint8_t)value;
-    return firn_buffer_append(op, out, bytes, len);
-}
-
 static firn_status prepend_snappy(struct firn_op *op, struct firn_bytes prefix, struct firn_bytes in, size_t len,
                                   struct firn_buffer *out, bool *done)
 {
     struct firn_cursor rest = firn_cursor_of(in);
     uint64_t recorded = firn_take_varint64(&rest);
-    uint8_t literal[1 + sizeof(uint32_t)] = { SNAPPY_LITERAL_LE32 };
+    uint8_t length[FIRN_VARINT_BYTES_MAX], literal[1 + sizeof(uint32_t)] = { SNAPPY_LITERAL_LE32 };
     *done = !rest.failure && recorded == len && prefix.len + (uint64_t)len <= UINT32_MAX;
     if (!*done)
         return FIRN_OK;
     firn_store_le32(literal + 1, (uint32_t)(prefix.len - 1));
-    FIRN_TRY(put_varint(op, prefix.len + len, out));
+    FIRN_TRY(firn_buffer_append(op, out, length, (size_t)(firn_varint_put(length, prefix.len + len) - length)));
     FIRN_TRY(firn_buffer_append(op, out, literal, sizeof literal));
     FIRN_TRY(firn_buffer_append(op, out, prefix.data, prefix.len));
     return firn_buffer_append(op, out, rest.at, firn_cursor_left(&rest));

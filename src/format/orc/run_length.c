@@ -109,11 +109,6 @@ static void take_packed(struct firn_cursor *in, uint32_t width, uint64_t *out, u
     }
 }
 
-static int64_t unzigzag(uint64_t value)
-{
-    return (int64_t)(value >> 1 ^ -(value & 1));
-}
-
 static uint64_t take_big_endian(struct firn_cursor *in, uint32_t bytes)
 {
     uint64_t value = 0;
@@ -127,7 +122,7 @@ static uint32_t take_short_repeat(struct firn_cursor *in, uint8_t head, bool is_
     uint32_t count = (head & 7) + SHORT_REPEAT_MIN;
     uint64_t value = take_big_endian(in, (head >> 3 & 7) + 1);
     for (uint32_t i = 0; i < count; i++)
-        out[i] = is_signed ? unzigzag(value) : (int64_t)value;
+        out[i] = is_signed ? firn_zigzag_decode(value) : (int64_t)value;
     return count;
 }
 
@@ -142,7 +137,7 @@ static uint32_t take_direct(struct firn_cursor *in, uint8_t head, bool is_signed
     uint32_t count = run_length_of(in, head);
     take_packed(in, widths[head >> 1 & 31], values, count);
     for (uint32_t i = 0; i < count; i++)
-        out[i] = is_signed ? unzigzag(values[i]) : (int64_t)values[i];
+        out[i] = is_signed ? firn_zigzag_decode(values[i]) : (int64_t)values[i];
     return count;
 }
 

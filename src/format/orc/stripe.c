@@ -16,14 +16,13 @@ firn_status firn_orc_blocks_expand(struct firn_op *op, struct firn_codec_context
     if (footer->codec == FIRN_CODEC_NONE)
         return firn_buffer_append(op, out, stored.data, stored.len);
     while (!in.failure && firn_cursor_left(&in) > 0) {
-        struct firn_bytes head = firn_take_bytes(&in, BLOCK_HEAD_BYTES);
-        uint32_t word = head.len < BLOCK_HEAD_BYTES ? 0 : head.data[0] | head.data[1] << 8 | head.data[2] << 16;
-        struct firn_bytes block = firn_take_bytes(&in, word >> 1);
+        uint64_t head = firn_take_le(&in, BLOCK_HEAD_BYTES);
+        struct firn_bytes block = firn_take_bytes(&in, head >> 1);
         if (in.failure)
             break;
         if (out->len + block.len > size_max)
             return firn_fail(op, FIRN_LIMIT, "an orc stream of more than %zu bytes", size_max);
-        if (word & 1)
+        if (head & 1)
             FIRN_TRY(firn_buffer_append(op, out, block.data, block.len));
         else
             FIRN_TRY(firn_codec_decompress_unsized(op, codecs, footer->codec, block, footer->block_bytes, out));

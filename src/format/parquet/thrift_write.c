@@ -18,7 +18,7 @@ enum wire_type {
     WIRE_STRUCT = 12
 };
 
-enum { VARINT_BYTES_MAX = 10, SHORT_ID_DELTA_MAX = 15, SHORT_LIST_MAX = 14 };
+enum { SHORT_ID_DELTA_MAX = 15, SHORT_LIST_MAX = 14 };
 
 static void put_bytes(struct firn_thrift_writer *out, const void *data, size_t len)
 {
@@ -33,12 +33,8 @@ static void put_byte(struct firn_thrift_writer *out, uint8_t byte)
 
 static void put_varint(struct firn_thrift_writer *out, uint64_t value)
 {
-    uint8_t bytes[VARINT_BYTES_MAX];
-    size_t len = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[len++] = (uint8_t)(value | 0x80);
-    bytes[len++] = (uint8_t)value;
-    put_bytes(out, bytes, len);
+    uint8_t bytes[FIRN_VARINT_BYTES_MAX];
+    put_bytes(out, bytes, (size_t)(firn_varint_put(bytes, value) - bytes));
 }
 
 static void put_zigzag(struct firn_thrift_writer *out, int64_t value)

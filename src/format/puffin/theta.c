@@ -248,8 +248,7 @@ static struct preamble take_preamble(struct firn_cursor *in)
     out.family = firn_take_u8(in);
     firn_take_bytes(in, 2); /* sizes, which a compact sketch does not have */
     out.flags = firn_take_u8(in);
-    out.seed = firn_take_u8(in);
-    out.seed = (uint16_t)(out.seed | firn_take_u8(in) << 8);
+    out.seed = (uint16_t)firn_take_le(in, sizeof out.seed);
     if (out.words >= PREAMBLE_EXACT) {
         out.count = firn_take_le32(in);
         firn_take_le32(in); /* the sampling probability, which is part of theta */
