@@ -74,11 +74,11 @@ static void test_murmur(void **state)
     uint8_t key[256], hashes[256 * 16];
     for (uint32_t i = 0; i < 256; i++) {
         key[i] = (uint8_t)i;
-        struct firn_murmur128 hash = firn_murmur3_128((struct firn_bytes){ key, i }, 256 - i);
+        struct firn_hash128 hash = firn_murmur3_128((struct firn_bytes){ key, i }, 256 - i);
         firn_store_le64(hashes + i * 16, hash.low);
         firn_store_le64(hashes + i * 16 + 8, hash.high);
     }
-    struct firn_murmur128 all = firn_murmur3_128((struct firn_bytes){ hashes, sizeof hashes }, 0);
+    struct firn_hash128 all = firn_murmur3_128((struct firn_bytes){ hashes, sizeof hashes }, 0);
     CHECK((uint32_t)all.low == 0x6384BA69, "0x%x", (uint32_t)all.low);
 }
 

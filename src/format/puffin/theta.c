@@ -55,9 +55,9 @@ static uint64_t finish_word(uint64_t word)
     return word ^ (word >> 33);
 }
 
-struct firn_murmur128 firn_murmur3_128(struct firn_bytes bytes, uint64_t seed)
+struct firn_hash128 firn_murmur3_128(struct firn_bytes bytes, uint64_t seed)
 {
-    struct firn_murmur128 hash = { seed, seed };
+    struct firn_hash128 hash = { seed, seed };
     uint8_t rest[16] = { 0 };
     size_t blocks = bytes.len / 16, left = bytes.len % 16;
     for (size_t i = 0; i < blocks; i++) {

@@ -10,6 +10,7 @@
 #define FIRN_FORMAT_PUFFIN_THETA_H
 
 #include "base/buffer.h"
+#include "base/hash.h"
 
 #define FIRN_THETA_TYPE "apache-datasketches-theta-v1"
 /* The default nominal number of entries. */
@@ -20,10 +21,7 @@
 /* The 63-bit hash of a value: MurmurHash3, x64, 128 bits, of its bytes with the default seed, halved. */
 uint64_t firn_theta_hash(struct firn_bytes value);
 /* Both halves of that hash function. */
-struct firn_murmur128 {
-    uint64_t low, high;
-};
-struct firn_murmur128 firn_murmur3_128(struct firn_bytes bytes, uint64_t seed);
+struct firn_hash128 firn_murmur3_128(struct firn_bytes bytes, uint64_t seed);
 
 /* A sketch being filled. All zeros but for theta: see firn_theta_init. For one thread at a time. */
 struct firn_theta {
