@@ -53,11 +53,18 @@ static enum firn_run_version version_of(const struct reading *reading)
     return reading->stripe->encodings[reading->number] >= FIRN_ORC_DIRECT_V2 ? FIRN_RUNS_V2 : FIRN_RUNS_V1;
 }
 
+/* Replaces `out` by a stream of the column: by nothing where the stripe has none. */
+static firn_status read_stream(struct firn_op *op, const struct reading *reading, enum firn_orc_stream_kind kind,
+                               struct firn_buffer *out)
+{
+    bool found;
+    return firn_orc_stream_read(op, reading->stripe, reading->number, kind, out, &found);
+}
+
 static firn_status read_integers(struct firn_op *op, struct reading *reading, enum firn_orc_stream_kind kind,
                                  bool is_signed, uint64_t count, struct firn_buffer *out)
 {
-    bool found;
-    FIRN_TRY(firn_orc_stream_read(op, reading->stripe, reading->number, kind, &reading->stream, &found));
+    FIRN_TRY(read_stream(op, reading, kind, &reading->stream));
     FIRN_TRY(firn_buffer_resize(op, out, count * sizeof(int64_t)));
     struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&reading->stream));
     firn_runs_take_integers(&in, version_of(reading), is_signed, (int64_t *)(void *)out->data, count);
@@ -67,9 +74,7 @@ static firn_status read_integers(struct firn_op *op, struct reading *reading, en
 /* Booleans and single bytes, as integers. */
 static firn_status read_small(struct firn_op *op, struct reading *reading, uint64_t count, struct firn_buffer *out)
 {
-    bool found;
-    FIRN_TRY(
-        firn_orc_stream_read(op, reading->stripe, reading->number, FIRN_ORC_STREAM_DATA, &reading->stream, &found));
+    FIRN_TRY(read_stream(op, reading, FIRN_ORC_STREAM_DATA, &reading->stream));
     FIRN_TRY(firn_buffer_resize(op, out, count * sizeof(int64_t)));
     FIRN_TRY(firn_buffer_resize(op, &reading->lengths, count));
     struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&reading->stream));
@@ -85,9 +90,7 @@ static firn_status read_small(struct firn_op *op, struct reading *reading, uint6
 
 static firn_status read_reals(struct firn_op *op, struct reading *reading, uint64_t count, struct firn_buffer *out)
 {
-    bool found;
-    FIRN_TRY(
-        firn_orc_stream_read(op, reading->stripe, reading->number, FIRN_ORC_STREAM_DATA, &reading->stream, &found));
+    FIRN_TRY(read_stream(op, reading, FIRN_ORC_STREAM_DATA, &reading->stream));
     FIRN_TRY(firn_buffer_resize(op, out, count * sizeof(double)));
     struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&reading->stream));
     for (uint64_t i = 0; i < count && !in.failure; i++) {
@@ -120,9 +123,8 @@ static firn_status cut(struct firn_op *op, struct reading *reading, struct firn_
 
 static firn_status read_direct(struct firn_op *op, struct reading *reading, uint64_t count, struct firn_orc_column *out)
 {
-    bool found;
     FIRN_TRY(read_integers(op, reading, FIRN_ORC_STREAM_LENGTH, false, count, &reading->lengths));
-    FIRN_TRY(firn_orc_stream_read(op, reading->stripe, reading->number, FIRN_ORC_STREAM_DATA, &out->bytes, &found));
+    FIRN_TRY(read_stream(op, reading, FIRN_ORC_STREAM_DATA, &out->bytes));
     return cut(op, reading, firn_buffer_bytes(&out->bytes), count, &out->slices);
 }
 
@@ -130,13 +132,11 @@ static firn_status read_dictionary(struct firn_op *op, struct reading *reading, 
                                    struct firn_orc_column *out)
 {
     uint64_t entries = reading->stripe->dictionary_counts[reading->number];
-    bool found;
     if (entries > FIRN_ORC_ROWS_MAX)
         return firn_fail(op, FIRN_CORRUPT, "orc column %" PRIu32 ": a dictionary of %" PRIu64 " entries",
                          reading->number, entries);
     FIRN_TRY(read_integers(op, reading, FIRN_ORC_STREAM_LENGTH, false, entries, &reading->lengths));
-    FIRN_TRY(
-        firn_orc_stream_read(op, reading->stripe, reading->number, FIRN_ORC_STREAM_DICTIONARY, &out->bytes, &found));
+    FIRN_TRY(read_stream(op, reading, FIRN_ORC_STREAM_DICTIONARY, &out->bytes));
     FIRN_TRY(cut(op, reading, firn_buffer_bytes(&out->bytes), entries, &reading->dictionary));
     FIRN_TRY(read_integers(op, reading, FIRN_ORC_STREAM_DATA, false, count, &reading->lengths));
     FIRN_TRY(firn_buffer_resize(op, &out->slices, count * sizeof(struct firn_bytes)));

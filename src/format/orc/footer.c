@@ -191,7 +191,7 @@ static firn_status parse_stripe_place(struct firn_op *op, struct firn_bytes byte
     return firn_cursor_finish(op, &in, "orc stripe information");
 }
 
-enum { FOOTER_STRIPE = 3, FOOTER_TYPE = 4, FOOTER_ROWS = 6, FOOTER_ENCRYPTION = 10 };
+enum { FOOTER_STRIPE = 3, FOOTER_TYPE = 4, FOOTER_ENCRYPTION = 10 };
 
 static firn_status count_parts(struct firn_op *op, struct firn_bytes bytes, struct firn_orc_footer *out)
 {
@@ -201,8 +201,6 @@ static firn_status count_parts(struct firn_op *op, struct firn_bytes bytes, stru
     while (firn_message_next(&in, &field)) {
         stripes += field.number == FOOTER_STRIPE;
         types += field.number == FOOTER_TYPE;
-        if (field.number == FOOTER_ROWS)
-            out->row_count = field.value;
         if (field.number == FOOTER_ENCRYPTION)
             return firn_fail(op, FIRN_UNSUPPORTED, "the orc file is encrypted");
     }

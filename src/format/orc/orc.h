@@ -51,7 +51,6 @@ struct firn_orc_footer {
     uint32_t type_count;
     struct firn_orc_stripe_place *stripes;
     uint32_t stripe_count;
-    uint64_t row_count;
 };
 
 /* Lives in op->arena, borrows from `file`. CORRUPT for what is no ORC file; UNSUPPORTED for codecs that are not read,
