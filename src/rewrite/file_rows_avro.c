@@ -99,15 +99,9 @@ static firn_status bind_missing(struct firn_op *op, const struct reading *readin
 
 static firn_status bind_constant(struct firn_op *op, struct avro_column *column, const struct firn_value *value)
 {
-    struct firn_type from = {
-        .id = value->type,
-        .precision = column->field->type.precision,
-        .scale = column->field->type.scale,
-    };
     column->has_constant = true;
     column->constant = *value;
-    if (value->is_null || value->type == column->field->type.id ||
-        firn_value_promote(&from, &column->field->type, value, &column->constant))
+    if (value->is_null || firn_value_as(&column->field->type, value, &column->constant))
         return FIRN_OK;
     return firn_fail(op, FIRN_CORRUPT, "the partition value of column '%.*s' is of another type",
                      FIRN_FMT(column->field->name));

@@ -13,9 +13,10 @@ enum { DEPTH_MAX = 100 };
 /* One leaf of the schema: the columns of the file from the top down to it, as far as the file has them. */
 struct orc_leaf {
     const struct firn_output_leaf *leaf;
-    const struct firn_value *constant; /* a partition value; NULL: none */
-    uint32_t *path;                    /* numbers of columns, 0 where the file has no more */
-    uint8_t *levels;                   /* whether each is optional in the schema, and so adds a level */
+    bool has_constant; /* a partition value */
+    struct firn_value constant;
+    uint32_t *path;  /* numbers of columns, 0 where the file has no more */
+    uint8_t *levels; /* whether each is optional in the schema, and so adds a level */
     uint32_t depth;
     struct firn_buffer values, def; /* of a stripe, one a row */
 };
@@ -84,7 +85,7 @@ static firn_status check_found(struct firn_op *op, const struct reading *reading
     uint32_t last = leaf->depth > 0 ? leaf->path[leaf->depth - 1] : 0;
     const struct firn_field *field = leaf->leaf->field;
     bool must_be_there = reading->config->complete && (leaf->depth == 1 || !reading->config->levels);
-    if (leaf->constant)
+    if (leaf->has_constant)
         return FIRN_OK;
     if (last == 0 && must_be_there)
         return firn_fail(op, FIRN_CORRUPT, "the file lacks the column '%.*s' (field id %d)", FIRN_FMT(leaf->leaf->name),
@@ -117,6 +118,15 @@ static void bind_path(const struct reading *reading, struct orc_leaf *leaf,
     }
 }
 
+/* NULL: there is none. */
+static void bind_constant(struct orc_leaf *leaf, const struct firn_value *value)
+{
+    const struct firn_type *type = &leaf->leaf->field->type;
+    leaf->has_constant = value != NULL;
+    if (value && (value->is_null || !firn_value_as(type, value, &leaf->constant)))
+        leaf->constant = (struct firn_value){ .type = type->id, .is_null = true };
+}
+
 static firn_status bind_leaf(struct firn_op *op, const struct reading *reading, const struct firn_output_leaf *from,
                              struct orc_leaf *out)
 {
@@ -135,7 +145,7 @@ static firn_status bind_leaf(struct firn_op *op, const struct reading *reading, 
     }
     out->path = FIRN_NEW_ARRAY(op->arena, uint32_t, out->depth);
     out->levels = FIRN_NEW_ARRAY(op->arena, uint8_t, out->depth);
-    out->constant = firn_partition_identity_value(spec, &file->partition, from->field->id);
+    bind_constant(out, firn_partition_identity_value(spec, &file->partition, from->field->id));
     bind_path(reading, out, nodes);
     return check_found(op, reading, out);
 }
@@ -182,16 +192,6 @@ static struct firn_value value_at(const struct firn_type *type, const struct fir
     return value;
 }
 
-static struct firn_value constant_of(const struct orc_leaf *leaf)
-{
-    const struct firn_type *type = &leaf->leaf->field->type;
-    struct firn_type from = { .id = leaf->constant->type, .precision = type->precision, .scale = type->scale };
-    struct firn_value value = *leaf->constant;
-    if (!value.is_null && value.type != type->id && !firn_value_promote(&from, type, leaf->constant, &value))
-        value = (struct firn_value){ .type = type->id, .is_null = true };
-    return value;
-}
-
 /* Places in the columns of a path: of each the next slot, and of the last the next value. */
 struct places {
     uint64_t slots[DEPTH_MAX];
@@ -206,8 +206,8 @@ static void fill_row(const struct reading *reading, const struct orc_leaf *leaf,
     *def = 0;
     for (uint32_t i = 0; i < leaf->depth; i++) {
         bool is_last = i + 1 == leaf->depth;
-        if (is_last && leaf->constant) {
-            *value = constant_of(leaf);
+        if (is_last && leaf->has_constant) {
+            *value = leaf->constant;
             *def = (uint8_t)(*def + (leaf->levels[i] && !value->is_null));
             return;
         }

@@ -109,9 +109,8 @@ static firn_status plan_constant(struct projecting *projecting, const struct tra
 {
     struct firn_leaf_plan *plan = &projecting->plans[out->leaf_index];
     *plan = absent_plan(projecting, trail, out->def_max);
-    struct firn_value promoted = *value;
-    struct firn_type from = { .id = value->type, .precision = field->type.precision, .scale = field->type.scale };
-    if (value->type != field->type.id && !firn_value_promote(&from, &field->type, value, &promoted))
+    struct firn_value promoted;
+    if (!firn_value_as(&field->type, value, &promoted))
         return firn_fail(projecting->op, FIRN_CORRUPT, "the constant of column '%.*s' is of another type",
                          FIRN_FMT(out->path));
     return firn_leaf_constant(projecting->op, out, &promoted, &plan->constant);

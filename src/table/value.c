@@ -224,6 +224,13 @@ bool firn_value_promote(const struct firn_type *from, const struct firn_type *to
     return !__builtin_mul_overflow(value->integer, per_day, &out->integer);
 }
 
+bool firn_value_as(const struct firn_type *type, const struct firn_value *value, struct firn_value *out)
+{
+    struct firn_type from = { .id = value->type, .precision = type->precision, .scale = type->scale };
+    *out = *value;
+    return value->type == type->id || firn_value_promote(&from, type, value, out);
+}
+
 bool firn_decimal_of_bytes(struct firn_bytes bytes, firn_int128 *out)
 {
     if (bytes.len == 0)

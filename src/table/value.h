@@ -44,6 +44,9 @@ FIRN_CHECKED firn_status firn_value_key(struct firn_op *op, const struct firn_va
 /* Converts to a promoted type (INT to LONG, FLOAT to DOUBLE, decimal widening, DATE to TIMESTAMP*). False otherwise. */
 bool firn_value_promote(const struct firn_type *from, const struct firn_type *to, const struct firn_value *value,
                         struct firn_value *out);
+/* A value that was recorded for a column, promoted where the column's type has been since. False where it is of a type
+ * that cannot be. */
+bool firn_value_as(const struct firn_type *type, const struct firn_value *value, struct firn_value *out);
 /* For people: dates and timestamps in ISO form, decimals with their scale, binary as hex, null as "null". */
 struct firn_text firn_value_text(struct firn_arena *arena, const struct firn_type *type,
                                  const struct firn_value *value);
