@@ -45,17 +45,6 @@ struct looking {
     struct firn_buffer key;
 };
 
-static struct firn_partition copy_partition(struct firn_arena *arena, const struct firn_partition *partition)
-{
-    struct firn_partition copy = { FIRN_NEW_ARRAY(arena, struct firn_value, partition->count), partition->count };
-    for (uint32_t i = 0; i < copy.count; i++) {
-        copy.values[i] = partition->values[i];
-        if (firn_value_has_bytes(&copy.values[i]))
-            copy.values[i].bytes = firn_bytes_copy(arena, copy.values[i].bytes);
-    }
-    return copy;
-}
-
 static firn_status find_tuple(struct firn_op *op, struct looking *looking, const struct firn_data_file *file,
                               uint32_t *out)
 {
@@ -69,7 +58,7 @@ static firn_status find_tuple(struct firn_op *op, struct looking *looking, const
         struct tuple tuple = {
             .key = firn_bytes_copy(looking->results, firn_buffer_bytes(&looking->key)),
             .is_deletes = is_deletes,
-            .partition = copy_partition(looking->results, &file->partition),
+            .partition = firn_partition_copy(looking->results, &file->partition),
         };
         entry = firn_map_put(&looking->tuples, tuple.key);
         entry->value.number = found->tuples.count;

@@ -116,17 +116,6 @@ static void count_order(struct surveying *run, const struct firn_data_file *file
     tally_file(&run->orders.items[i].data, file);
 }
 
-static const struct firn_value *copy_values(struct firn_arena *arena, const struct firn_partition *partition)
-{
-    struct firn_value *copy = FIRN_NEW_ARRAY(arena, struct firn_value, partition->count);
-    for (uint32_t i = 0; i < partition->count; i++) {
-        copy[i] = partition->values[i];
-        if (firn_value_has_bytes(&copy[i]) && !copy[i].is_null)
-            copy[i].bytes = firn_bytes_copy(arena, copy[i].bytes);
-    }
-    return copy;
-}
-
 static void add_partition(struct surveying *run, const struct firn_data_file *file)
 {
     const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, file->spec_id);
@@ -134,7 +123,7 @@ static void add_partition(struct surveying *run, const struct firn_data_file *fi
     struct firn_survey_partition partition = {
         .spec_id = file->spec_id,
         .path = spec ? firn_partition_path(&run->arena, spec, types, &file->partition) : FIRN_TEXT(""),
-        .values = copy_values(&run->arena, &file->partition),
+        .values = firn_partition_copy(&run->arena, &file->partition).values,
         .types = types,
         .updated_ms = FIRN_SURVEY_UNKNOWN,
         .is_left_out =

@@ -252,12 +252,6 @@ static struct bounds read_bounds(const struct facts *facts, const struct firn_ty
     return bounds;
 }
 
-static void copy_bytes(struct firn_arena *arena, struct firn_value *value)
-{
-    if (firn_value_has_bytes(value))
-        value->bytes = firn_bytes_copy(arena, value->bytes);
-}
-
 static struct bounds *copy_bounds(struct firn_arena *arena, const struct bounds *from, uint32_t count)
 {
     struct bounds *copy = FIRN_NEW_ARRAY(arena, struct bounds, count);
@@ -265,8 +259,8 @@ static struct bounds *copy_bounds(struct firn_arena *arena, const struct bounds 
         copy[i] = from[i];
         if (copy[i].known != KNOWN_BOUNDS)
             continue;
-        copy_bytes(arena, &copy[i].lower);
-        copy_bytes(arena, &copy[i].upper);
+        copy[i].lower = firn_value_copy(arena, &from[i].lower);
+        copy[i].upper = firn_value_copy(arena, &from[i].upper);
     }
     return copy;
 }

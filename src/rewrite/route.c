@@ -35,15 +35,6 @@ struct routing {
     int64_t step_rows;
 };
 
-static struct firn_value copy_value(struct firn_arena *arena, struct firn_value value)
-{
-    bool has_bytes = value.type == FIRN_TYPE_STRING || value.type == FIRN_TYPE_BINARY ||
-                     value.type == FIRN_TYPE_FIXED || value.type == FIRN_TYPE_UUID;
-    if (has_bytes && !value.is_null)
-        value.bytes = firn_bytes_copy(arena, value.bytes);
-    return value;
-}
-
 /* The index of a tuple among the route's partitions, added when new. */
 static firn_status find_partition(struct firn_op *op, struct routing *routing, const struct firn_partition *tuple,
                                   uint32_t *out)
@@ -64,13 +55,7 @@ static firn_status find_partition(struct firn_op *op, struct routing *routing, c
     if (route->partition_count == routing->partition_capacity)
         route->partitions = firn_array_grow(op->arena, route->partitions, route->partition_count,
                                             &routing->partition_capacity, sizeof *route->partitions);
-    struct firn_partition *copy = &route->partitions[route->partition_count++];
-    *copy = (struct firn_partition){
-        .values = FIRN_NEW_ARRAY(op->arena, struct firn_value, tuple->count),
-        .count = tuple->count,
-    };
-    for (uint32_t i = 0; i < tuple->count; i++)
-        copy->values[i] = copy_value(op->arena, tuple->values[i]);
+    route->partitions[route->partition_count++] = firn_partition_copy(op->arena, tuple);
     return FIRN_OK;
 }
 
@@ -88,7 +73,7 @@ static firn_status find_code(struct firn_op *op, struct field_router *router, co
     if (!entry) {
         entry = firn_map_put(&router->codes, firn_bytes_copy(&router->arena, firn_buffer_bytes(&router->key)));
         entry->value.number = router->results.count;
-        struct firn_value kept = copy_value(&router->arena, *result);
+        struct firn_value kept = firn_value_copy(&router->arena, result);
         FIRN_PUSH(&router->arena, &router->results, kept);
     }
     *code = router->last_code = (uint32_t)entry->value.number;

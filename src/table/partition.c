@@ -175,6 +175,14 @@ const struct firn_value *firn_partition_identity_value(const struct firn_partiti
     return NULL;
 }
 
+struct firn_partition firn_partition_copy(struct firn_arena *arena, const struct firn_partition *partition)
+{
+    struct firn_partition copy = { FIRN_NEW_ARRAY(arena, struct firn_value, partition->count), partition->count };
+    for (uint32_t i = 0; i < copy.count; i++)
+        copy.values[i] = firn_value_copy(arena, &partition->values[i]);
+    return copy;
+}
+
 bool firn_partition_same(const struct firn_partition *a, const struct firn_partition *b)
 {
     if (a->count != b->count)

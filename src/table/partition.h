@@ -93,6 +93,8 @@ struct firn_partition {
 /* The value of an identity field over `source_id`: what every row of such a file has in that column. NULL: none. */
 const struct firn_value *firn_partition_identity_value(const struct firn_partition_spec *spec,
                                                        const struct firn_partition *partition, int32_t source_id);
+/* The tuple with its values in the arena. */
+struct firn_partition firn_partition_copy(struct firn_arena *arena, const struct firn_partition *partition);
 bool firn_partition_same(const struct firn_partition *a, const struct firn_partition *b);
 /* Appends a canonical key: equal keys for equal tuples of the same spec. */
 FIRN_CHECKED firn_status firn_partition_key(struct firn_op *op, const struct firn_partition *partition,

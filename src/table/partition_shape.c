@@ -116,10 +116,7 @@ struct firn_value *firn_partition_shape_copy(struct firn_arena *arena, const str
                                              const struct firn_value *values)
 {
     struct firn_value *copy = FIRN_NEW_ARRAY(arena, struct firn_value, shape->field_count);
-    for (uint32_t i = 0; i < shape->field_count; i++) {
-        copy[i] = values[i];
-        if (!copy[i].is_null && firn_value_has_bytes(&copy[i]))
-            copy[i].bytes = firn_bytes_copy(arena, copy[i].bytes);
-    }
+    for (uint32_t i = 0; i < shape->field_count; i++)
+        copy[i] = firn_value_copy(arena, &values[i]);
     return copy;
 }

@@ -48,6 +48,14 @@ bool firn_value_has_bytes(const struct firn_value *value)
     return !value->is_null && forms[value->type].shape == SHAPE_BYTES;
 }
 
+struct firn_value firn_value_copy(struct firn_arena *arena, const struct firn_value *value)
+{
+    struct firn_value copy = *value;
+    if (!value->is_null && firn_value_has_bytes(value))
+        copy.bytes = firn_bytes_copy(arena, value->bytes);
+    return copy;
+}
+
 static bool parse_integer(enum firn_type_id id, struct firn_bytes bytes, int64_t *out)
 {
     if (bytes.len != forms[id].width)

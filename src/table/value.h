@@ -20,6 +20,8 @@ struct firn_value {
 
 /* Whether the value borrows bytes. */
 bool firn_value_has_bytes(const struct firn_value *value);
+/* The value with its bytes, if it has any, in the arena. */
+struct firn_value firn_value_copy(struct firn_arena *arena, const struct firn_value *value);
 /* Binary form. Follows the reading rules for promoted types: 4 bytes under LONG, DOUBLE or TIMESTAMP. Bytes are
  * borrowed. CORRUPT for any other length. Types without a form (UNKNOWN, nested) are UNSUPPORTED. */
 FIRN_CHECKED firn_status firn_value_parse(struct firn_op *op, const struct firn_type *type, struct firn_bytes bytes,
