@@ -69,8 +69,7 @@ static firn_status search_chunk(struct firn_op *op, struct path_search *search, 
     firn_column_chunk_range(chunk, &offset, &len);
     if (len > CHUNK_BYTES_MAX)
         return firn_fail(op, FIRN_LIMIT, "a column chunk of %" PRIu64 " bytes is too large", len);
-    FIRN_TRY(firn_buffer_resize(op, bytes, (size_t)len));
-    FIRN_TRY(firn_object_read(op, search->object, offset, (size_t)len, bytes->data));
+    FIRN_TRY(firn_object_read_range(op, search->object, offset, len, bytes));
     FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, group->row_count, firn_buffer_bytes(bytes),
                                     (struct firn_chunk_reader_options){ 0 }, &reader));
     firn_status status = search_pages(op, search, reader);

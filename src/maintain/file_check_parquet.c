@@ -14,8 +14,7 @@ firn_status firn_check_read(struct firn_op *op, struct firn_checked_parquet *par
     if (offset > size || len > size - offset)
         return firn_fail(op, FIRN_CORRUPT, "%" PRIu64 " bytes from %" PRIu64 " on, the file has %" PRIu64, len, offset,
                          size);
-    FIRN_TRY(firn_buffer_resize(op, &parquet->bytes, len));
-    return firn_object_read(op, parquet->checked->object, offset, len, parquet->bytes.data);
+    return firn_object_read_range(op, parquet->checked->object, offset, len, &parquet->bytes);
 }
 
 /* Statistics ------------------------------------------------------------------------------------------------------- */

@@ -6,21 +6,14 @@
 #include "rewrite/deletion_position.h"
 #include "table/delete_index.h"
 
-static firn_status read_range(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len,
-                              struct firn_buffer *out)
-{
-    FIRN_TRY(firn_buffer_resize(op, out, len));
-    return firn_object_read(op, object, offset, len, out->data);
-}
-
 static firn_status read_footer(struct firn_op *op, struct firn_object *object, struct firn_buffer *bytes,
                                struct firn_puffin_footer *out)
 {
     uint64_t size = firn_object_size(object), tail = FIRN_MIN(size, FIRN_PUFFIN_TAIL_BYTES);
     uint32_t footer_bytes;
-    FIRN_TRY(read_range(op, object, size - tail, (size_t)tail, bytes));
+    FIRN_TRY(firn_object_read_range(op, object, size - tail, (size_t)tail, bytes));
     FIRN_TRY(firn_puffin_tail_parse(op, firn_buffer_bytes(bytes), size, &footer_bytes));
-    FIRN_TRY(read_range(op, object, size - footer_bytes, footer_bytes, bytes));
+    FIRN_TRY(firn_object_read_range(op, object, size - footer_bytes, footer_bytes, bytes));
     return firn_puffin_footer_parse(op, firn_buffer_bytes(bytes), size, out);
 }
 

@@ -12,8 +12,7 @@ firn_status firn_inspect_read(struct firn_op *op, struct firn_inspected *inspect
     if (offset > file_bytes || len > file_bytes - offset)
         return firn_fail(op, FIRN_CORRUPT, "%" PRIu64 " bytes from %" PRIu64 " on, the file has %" PRIu64, len, offset,
                          file_bytes);
-    FIRN_TRY(firn_buffer_resize(op, &inspected->bytes, len));
-    return firn_object_read(op, inspected->object, offset, len, inspected->bytes.data);
+    return firn_object_read_range(op, inspected->object, offset, len, &inspected->bytes);
 }
 
 void firn_inspect_set_bounds(struct firn_arena *arena, json_t *out, const struct firn_parquet_node *leaf,

@@ -15,8 +15,7 @@ static firn_status decode_chunk(struct firn_op *op, struct firn_object *object, 
     bool has_page = true;
     uint64_t offset, len;
     firn_column_chunk_range(chunk, &offset, &len);
-    FIRN_TRY(firn_buffer_resize(op, bytes, len));
-    FIRN_TRY(firn_object_read(op, object, offset, len, bytes->data));
+    FIRN_TRY(firn_object_read_range(op, object, offset, len, bytes));
     FIRN_TRY(firn_chunk_reader_open(op, footer->leaves[column], chunk, row_group->row_count, firn_buffer_bytes(bytes),
                                     options, &reader));
     firn_status status = FIRN_OK;

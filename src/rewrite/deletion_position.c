@@ -268,8 +268,7 @@ static firn_status read_blob(struct firn_op *op, struct firn_object *object, con
         return firn_fail(op, FIRN_CORRUPT,
                          "the vector is said to lie in %" PRId64 " bytes from %" PRId64 " on, the file has %" PRIu64,
                          file->content_bytes, file->content_offset, size);
-    FIRN_TRY(firn_buffer_resize(op, blob, (size_t)file->content_bytes));
-    return firn_object_read(op, object, offset, (size_t)file->content_bytes, blob->data);
+    return firn_object_read_range(op, object, offset, (uint64_t)file->content_bytes, blob);
 }
 
 firn_status firn_deletion_vector_read(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file,

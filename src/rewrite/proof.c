@@ -5,20 +5,13 @@
 #include "format/parquet/reader.h"
 #include "rewrite/fingerprint.h"
 
-static firn_status read_back(struct firn_op *op, struct firn_object *object, uint64_t offset, uint64_t len,
-                             struct firn_buffer *out)
-{
-    FIRN_TRY(firn_buffer_resize(op, out, (size_t)len));
-    return firn_object_read(op, object, offset, (size_t)len, out->data);
-}
-
 static firn_status parse_back(struct firn_op *op, struct firn_object *object, uint64_t footer_bytes,
                               struct firn_buffer *buffer, struct firn_footer **out)
 {
     uint64_t size = firn_object_size(object);
     uint64_t len = FIRN_MIN(size, footer_bytes + FIRN_PARQUET_TAIL_BYTES);
     uint32_t stored_bytes;
-    FIRN_TRY(read_back(op, object, size - len, len, buffer));
+    FIRN_TRY(firn_object_read_range(op, object, size - len, len, buffer));
     struct firn_bytes tail = { buffer->data + buffer->len - FIRN_PARQUET_TAIL_BYTES, FIRN_PARQUET_TAIL_BYTES };
     FIRN_TRY(firn_footer_tail_parse(op, tail, size, &stored_bytes));
     if (stored_bytes != footer_bytes)
@@ -84,7 +77,7 @@ static firn_status prove_chunk(struct firn_op *op, const struct content_proof *p
     uint64_t offset, len;
     struct firn_chunk_reader *reader;
     firn_column_chunk_range(chunk, &offset, &len);
-    FIRN_TRY(read_back(op, proof->object, offset, len, buffer));
+    FIRN_TRY(firn_object_read_range(op, proof->object, offset, len, buffer));
     struct firn_chunk_reader_options options = {
         .crc_check = true,
         .keep_dictionary = true,

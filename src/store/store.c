@@ -211,6 +211,13 @@ firn_status firn_object_read(struct firn_op *op, struct firn_object *object, uin
     return object->read(op, object, offset, len, out);
 }
 
+firn_status firn_object_read_range(struct firn_op *op, struct firn_object *object, uint64_t offset, uint64_t len,
+                                   struct firn_buffer *out)
+{
+    FIRN_TRY(firn_buffer_resize(op, out, (size_t)len));
+    return firn_object_read(op, object, offset, out->len, out->data);
+}
+
 static firn_status read_whole(struct firn_op *op, struct firn_object *object, uint64_t size_max,
                               struct firn_buffer *out)
 {
@@ -220,8 +227,7 @@ static firn_status read_whole(struct firn_op *op, struct firn_object *object, ui
     if (object->size > SIZE_MAX)
         return firn_fail(op, FIRN_LIMIT, "'%.*s' does not fit into memory", FIRN_FMT(object->location));
     firn_buffer_clear(out);
-    FIRN_TRY(firn_buffer_resize(op, out, (size_t)object->size));
-    return firn_object_read(op, object, 0, out->len, out->data);
+    return firn_object_read_range(op, object, 0, object->size, out);
 }
 
 firn_status firn_store_read(struct firn_op *op, struct firn_store *store, struct firn_text location, uint64_t size_max,

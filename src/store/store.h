@@ -67,6 +67,9 @@ struct firn_text firn_object_location(const struct firn_object *object);
 /* Fills `out` with bytes [offset, offset + len). Reading past the end is CORRUPT ("file ends at ..."). Thread-safe. */
 FIRN_CHECKED firn_status firn_object_read(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len,
                                           uint8_t *out);
+/* The same in place of what the buffer holds. */
+FIRN_CHECKED firn_status firn_object_read_range(struct firn_op *op, struct firn_object *object, uint64_t offset,
+                                                uint64_t len, struct firn_buffer *out);
 
 /* A new object. `exclusive` makes finish fail with EXISTS when the path is taken; without it the path is replaced
  * atomically. Parent folders are made as needed. */

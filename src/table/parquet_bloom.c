@@ -3,13 +3,6 @@
 
 #include "base/math.h"
 
-static firn_status read_range(struct firn_op *op, struct firn_object *object, uint64_t offset, uint64_t len,
-                              struct firn_buffer *bytes)
-{
-    FIRN_TRY(firn_buffer_resize(op, bytes, (size_t)len));
-    return firn_object_read(op, object, offset, (size_t)len, bytes->data);
-}
-
 static firn_status read_filter(struct firn_op *op, struct firn_object *object, uint64_t offset,
                                struct firn_buffer *bytes, struct firn_bloom_filter *out)
 {
@@ -17,11 +10,11 @@ static firn_status read_filter(struct firn_op *op, struct firn_object *object, u
     uint32_t header_bytes, block_bytes;
     if (offset >= size)
         return firn_fail(op, FIRN_CORRUPT, "it begins at %" PRIu64 ", past the end of the file", offset);
-    FIRN_TRY(read_range(op, object, offset, FIRN_MIN(size - offset, most), bytes));
+    FIRN_TRY(firn_object_read_range(op, object, offset, FIRN_MIN(size - offset, most), bytes));
     FIRN_TRY(firn_bloom_header_parse(op, firn_buffer_bytes(bytes), &header_bytes, &block_bytes));
     if (size - offset < (uint64_t)header_bytes + block_bytes)
         return firn_fail(op, FIRN_CORRUPT, "its %u bytes reach past the end of the file", block_bytes);
-    FIRN_TRY(read_range(op, object, offset, (uint64_t)header_bytes + block_bytes, bytes));
+    FIRN_TRY(firn_object_read_range(op, object, offset, (uint64_t)header_bytes + block_bytes, bytes));
     return firn_bloom_filter_parse(op, firn_buffer_bytes(bytes), out);
 }
 

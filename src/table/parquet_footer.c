@@ -3,22 +3,15 @@
 
 #include "base/math.h"
 
-static firn_status read_range(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len,
-                              struct firn_buffer *out)
-{
-    FIRN_TRY(firn_buffer_resize(op, out, len));
-    return firn_object_read(op, object, offset, len, out->data);
-}
-
 firn_status firn_parquet_footer_read(struct firn_op *op, struct firn_object *object, struct firn_buffer *scratch,
                                      struct firn_footer **out)
 {
     uint64_t size = firn_object_size(object);
     uint64_t tail_bytes = FIRN_MIN(size, FIRN_PARQUET_TAIL_BYTES);
     uint32_t footer_bytes;
-    FIRN_TRY(read_range(op, object, size - tail_bytes, tail_bytes, scratch));
+    FIRN_TRY(firn_object_read_range(op, object, size - tail_bytes, tail_bytes, scratch));
     FIRN_TRY(firn_footer_tail_parse(op, firn_buffer_bytes(scratch), size, &footer_bytes));
-    FIRN_TRY(read_range(op, object, size - tail_bytes - footer_bytes, footer_bytes, scratch));
+    FIRN_TRY(firn_object_read_range(op, object, size - tail_bytes - footer_bytes, footer_bytes, scratch));
     return firn_footer_parse(op, firn_buffer_bytes(scratch), size, out);
 }
 
