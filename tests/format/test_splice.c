@@ -63,19 +63,13 @@ static void encode_part(struct firn_op *op, struct sample *sample, const struct 
     firn_chunk_writer_close(writer);
 }
 
-/* Encodes a page of PLAIN values of version 1. */
-static void put_page(struct firn_op *op, const struct firn_vector *vector, struct firn_page_writer *writer,
-                     struct firn_buffer *out)
+/* Writes a page of the vector's levels, and of values that are encoded already. */
+static void put_encoded(struct firn_op *op, const struct firn_vector *vector, enum firn_encoding encoding,
+                        const struct firn_buffer *values, struct firn_page_writer *writer, struct firn_buffer *out)
 {
-    struct firn_buffer values = { 0 };
     struct firn_page_sizes sizes;
     uint8_t *all = FIRN_NEW_ARRAY(op->arena, uint8_t, vector->slot_count);
     memset(all, vector->def_max, vector->slot_count);
-    if (vector->type == FIRN_PARQUET_BOOLEAN)
-        CHECK_OK(op, firn_booleans_pack(op, vector->values.boolean, vector->value_count, &values));
-    else
-        CHECK_OK(
-            op, firn_plain_encode(op, vector->type, vector->type_length, vector->values, vector->value_count, &values));
     struct firn_data_page page = {
         .rep = vector->rep,
         .def = vector->def ? vector->def : all,
@@ -84,10 +78,23 @@ static void put_page(struct firn_op *op, const struct firn_vector *vector, struc
         .slot_count = vector->slot_count,
         .value_count = vector->value_count,
         .row_count = vector->row_count,
-        .encoding = FIRN_ENCODING_PLAIN,
-        .values = firn_buffer_bytes(&values),
+        .encoding = encoding,
+        .values = firn_buffer_bytes(values),
     };
     CHECK_OK(op, firn_page_writer_put_data(op, writer, &page, out, &sizes));
+}
+
+/* Encodes a page of PLAIN values of version 1. */
+static void put_page(struct firn_op *op, const struct firn_vector *vector, struct firn_page_writer *writer,
+                     struct firn_buffer *out)
+{
+    struct firn_buffer values = { 0 };
+    if (vector->type == FIRN_PARQUET_BOOLEAN)
+        CHECK_OK(op, firn_booleans_pack(op, vector->values.boolean, vector->value_count, &values));
+    else
+        CHECK_OK(
+            op, firn_plain_encode(op, vector->type, vector->type_length, vector->values, vector->value_count, &values));
+    put_encoded(op, vector, FIRN_ENCODING_PLAIN, &values, writer, out);
     firn_buffer_done(&values);
 }
 
@@ -121,27 +128,13 @@ static void put_indices(struct firn_op *op, const struct firn_vector *vector, st
                         struct firn_buffer *out)
 {
     uint32_t *indices = FIRN_NEW_ARRAY(op->arena, uint32_t, vector->value_count);
-    uint8_t *all = FIRN_NEW_ARRAY(op->arena, uint8_t, vector->slot_count);
     uint8_t width = (uint8_t)firn_bits_for(FIRN_MAX(vector->value_count, 1) - 1);
     struct firn_buffer values = { 0 };
-    struct firn_page_sizes sizes;
-    memset(all, vector->def_max, vector->slot_count);
     for (uint32_t i = 0; i < vector->value_count; i++)
         indices[i] = i;
     CHECK_OK(op, firn_buffer_append(op, &values, &width, 1));
     CHECK_OK(op, firn_rle_encode_indices(op, indices, vector->value_count, width, &values));
-    struct firn_data_page page = {
-        .rep = vector->rep,
-        .def = vector->def ? vector->def : all,
-        .rep_max = vector->rep_max,
-        .def_max = vector->def_max,
-        .slot_count = vector->slot_count,
-        .value_count = vector->value_count,
-        .row_count = vector->row_count,
-        .encoding = FIRN_ENCODING_RLE_DICTIONARY,
-        .values = firn_buffer_bytes(&values),
-    };
-    CHECK_OK(op, firn_page_writer_put_data(op, writer, &page, out, &sizes));
+    put_encoded(op, vector, FIRN_ENCODING_RLE_DICTIONARY, &values, writer, out);
     firn_buffer_done(&values);
 }
 
