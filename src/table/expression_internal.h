@@ -74,6 +74,8 @@ bool firn_predicate_is_prefix(struct firn_arena *arena, struct firn_text pattern
 
 /* Words that cannot be a column unless back-quoted. */
 bool firn_predicate_is_reserved(const struct firn_token *token);
+/* The signs between a column and a constant: "=" to ">=", and "<>". */
+bool firn_predicate_is_comparison(const struct firn_token *token, enum firn_predicate_op *out);
 /* DATE '...', TIMESTAMP '...', and its spellings with and without zone. */
 bool firn_predicate_is_typed(const struct firn_token *word, const struct firn_token *content);
 /* A field of a struct by name: the exact one if there is one, else the first that differs by case only. */

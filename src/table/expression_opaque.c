@@ -13,6 +13,23 @@ bool firn_predicate_is_reserved(const struct firn_token *token)
     return false;
 }
 
+bool firn_predicate_is_comparison(const struct firn_token *token, enum firn_predicate_op *out)
+{
+    static const struct {
+        const char *symbol;
+        enum firn_predicate_op op;
+    } rows[] = {
+        { "=", FIRN_PRED_EQ }, { "==", FIRN_PRED_EQ },    { "<>", FIRN_PRED_NOT_EQ }, { "!=", FIRN_PRED_NOT_EQ },
+        { "<", FIRN_PRED_LT }, { "<=", FIRN_PRED_LT_EQ }, { ">", FIRN_PRED_GT },      { ">=", FIRN_PRED_GT_EQ },
+    };
+    for (size_t i = 0; i < FIRN_COUNT_OF(rows); i++)
+        if (firn_token_is_symbol(token, rows[i].symbol)) {
+            *out = rows[i].op;
+            return true;
+        }
+    return false;
+}
+
 bool firn_predicate_is_typed(const struct firn_token *word, const struct firn_token *content)
 {
     return content->kind == FIRN_TOKEN_STRING &&
@@ -36,12 +53,10 @@ size_t firn_condition_length(const struct firn_tokens *tokens, size_t first)
     bool in_between = false;
     for (i = first; tokens->items[i].kind != FIRN_TOKEN_END; i++) {
         const struct firn_token *token = &tokens->items[i];
-        if (depth == 0 && (is_close(token) || firn_token_is_word(token, "or")))
+        bool is_and = depth == 0 && firn_token_is_word(token, "and");
+        if ((is_and && !in_between) || (depth == 0 && (is_close(token) || firn_token_is_word(token, "or"))))
             break;
-        if (depth == 0 && firn_token_is_word(token, "and") && !in_between)
-            break;
-        in_between = (in_between && !(depth == 0 && firn_token_is_word(token, "and"))) ||
-                     (depth == 0 && firn_token_is_word(token, "between"));
+        in_between = (in_between && !is_and) || (depth == 0 && firn_token_is_word(token, "between"));
         depth += is_open(token);
         depth -= is_close(token);
     }
@@ -150,21 +165,10 @@ static size_t call_length(const struct firn_token *tokens, size_t count)
     return 0;
 }
 
+/* One that bounds a function's result: "<>" says too little. */
 static bool is_comparison(const struct firn_token *token, enum firn_predicate_op *out)
 {
-    static const struct {
-        const char *symbol;
-        enum firn_predicate_op op;
-    } rows[] = {
-        { "=", FIRN_PRED_EQ },     { "==", FIRN_PRED_EQ }, { "<", FIRN_PRED_LT },
-        { "<=", FIRN_PRED_LT_EQ }, { ">", FIRN_PRED_GT },  { ">=", FIRN_PRED_GT_EQ },
-    };
-    for (size_t i = 0; i < FIRN_COUNT_OF(rows); i++)
-        if (firn_token_is_symbol(token, rows[i].symbol)) {
-            *out = rows[i].op;
-            return true;
-        }
-    return false;
+    return firn_predicate_is_comparison(token, out) && *out != FIRN_PRED_NOT_EQ;
 }
 
 /* The constant that `tokens` are, with or without a type in front; false: they are something else. */

@@ -310,19 +310,9 @@ static firn_status parse_is(struct parser *parser, const struct operand *left, b
 
 static bool take_comparison(struct parser *parser, enum firn_predicate_op *out)
 {
-    static const struct {
-        const char *symbol;
-        enum firn_predicate_op op;
-    } rows[] = {
-        { "=", FIRN_PRED_EQ }, { "==", FIRN_PRED_EQ },    { "<>", FIRN_PRED_NOT_EQ }, { "!=", FIRN_PRED_NOT_EQ },
-        { "<", FIRN_PRED_LT }, { "<=", FIRN_PRED_LT_EQ }, { ">", FIRN_PRED_GT },      { ">=", FIRN_PRED_GT_EQ },
-    };
-    for (size_t i = 0; i < FIRN_COUNT_OF(rows); i++)
-        if (take_symbol(parser, rows[i].symbol)) {
-            *out = rows[i].op;
-            return true;
-        }
-    return false;
+    bool found = firn_predicate_is_comparison(peek(parser, 0), out);
+    parser->next += found;
+    return found;
 }
 
 /* An operand alone: TRUE, FALSE, NULL, or a boolean column. */
