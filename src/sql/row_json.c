@@ -90,33 +90,30 @@ static void write_key(const struct firn_row_json *rows, const struct firn_parque
                       has_key ? firn_spark_value_text(json->op->arena, type, &slots->values[slot]) : FIRN_TEXT("null"));
 }
 
+/* Whether a list or map becomes an object: a map with keys that a member can be named by. */
+static bool is_object(const struct firn_type *type)
+{
+    return type->id == FIRN_TYPE_MAP && firn_type_is_primitive(type->fields[0].type.id);
+}
+
 static void write_entry(const struct firn_row_json *rows, const struct firn_parquet_node *repeated,
                         const struct firn_type *type, struct firn_json_out *json)
 {
     if (type->id == FIRN_TYPE_LIST) {
         write_node(rows, &repeated->children[0], &type->fields[0].type, json);
-        return;
-    }
-    bool is_object = firn_type_is_primitive(type->fields[0].type.id);
-    if (is_object) {
+    } else if (is_object(type)) {
         write_key(rows, &repeated->children[0], &type->fields[0].type, json);
         write_node(rows, &repeated->children[1], &type->fields[1].type, json);
-        return;
+    } else {
+        write_struct(rows, repeated, type, json);
     }
-    firn_json_out_begin(json, '{');
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        firn_json_out_key(json, type->fields[i].name);
-        write_node(rows, &repeated->children[i], &type->fields[i].type, json);
-    }
-    firn_json_out_end(json, '}');
 }
 
 static void write_entries(const struct firn_row_json *rows, const struct firn_parquet_node *node,
                           const struct firn_type *type, struct firn_json_out *json)
 {
     const struct firn_parquet_node *repeated = &node->children[0];
-    bool is_object = type->id == FIRN_TYPE_MAP && firn_type_is_primitive(type->fields[0].type.id);
-    firn_json_out_begin(json, is_object ? '{' : '[');
+    firn_json_out_begin(json, is_object(type) ? '{' : '[');
     if (!is_present(rows, repeated)) {
         pass_over(rows, repeated);
     } else {
@@ -124,7 +121,7 @@ static void write_entries(const struct firn_row_json *rows, const struct firn_pa
             write_entry(rows, repeated, type, json);
         while (goes_on(rows, repeated));
     }
-    firn_json_out_end(json, is_object ? '}' : ']');
+    firn_json_out_end(json, is_object(type) ? '}' : ']');
 }
 
 /* As deep as the schema's parser lets types nest. */
