@@ -114,20 +114,21 @@ uint64_t firn_bloom_hash(struct firn_bytes plain)
 uint64_t firn_bloom_hash_at(enum firn_parquet_type type, uint32_t type_length, union firn_values values, size_t index)
 {
     uint8_t word[8];
-    switch (firn_value_width(type, type_length) * (type != FIRN_PARQUET_BYTE_ARRAY && type != FIRN_PARQUET_FIXED)) {
-    case 4:
+    size_t width = firn_value_width(type, type_length);
+    switch (type) {
+    case FIRN_PARQUET_INT32:
+    case FIRN_PARQUET_FLOAT:
         firn_store_le32(word, (uint32_t)values.int32[index]);
         return firn_bloom_hash((struct firn_bytes){ word, 4 });
-    case 8:
+    case FIRN_PARQUET_INT64:
+    case FIRN_PARQUET_DOUBLE:
         firn_store_le64(word, (uint64_t)values.int64[index]);
         return firn_bloom_hash((struct firn_bytes){ word, 8 });
-    default:
-        break;
-    }
-    if (type == FIRN_PARQUET_BYTE_ARRAY)
+    case FIRN_PARQUET_BYTE_ARRAY:
         return firn_bloom_hash((struct firn_bytes){ values.slice[index].data, values.slice[index].len });
-    size_t width = firn_value_width(type, type_length);
-    return firn_bloom_hash((struct firn_bytes){ values.fixed + index * width, width });
+    default:
+        return firn_bloom_hash((struct firn_bytes){ values.fixed + index * width, width });
+    }
 }
 
 /* Writing -------------------------------------------------------------------------------------------------------- */
