@@ -9,6 +9,8 @@
 #include "store/store.h"
 
 struct corpus_table {
+    const char *name;
+    const json_t *expected; /* what is known of it */
     struct firn_store *store;
     struct firn_catalog *catalog;
     struct firn_table table;
@@ -42,7 +44,7 @@ static inline struct corpus_table corpus_table_open(struct firn_op *op, struct f
         if (strcmp(corpus_other_locations[i].name, name) == 0)
             relocations[config.relocation_count++] =
                 (struct firn_relocation){ firn_text_of(corpus_other_locations[i].from), folder };
-    struct corpus_table opened = { 0 };
+    struct corpus_table opened = { .name = name, .expected = expected };
     struct firn_text metadata_file = firn_text_format(op->arena, "%.*s/%s", FIRN_FMT(folder),
                                                       json_string_value(json_object_get(expected, "metadata_file")));
     CHECK_OK(op, firn_store_open(op, &config, &opened.store));
@@ -54,6 +56,23 @@ static inline void corpus_table_close(struct corpus_table *opened)
 {
     firn_catalog_close(opened->catalog);
     firn_store_close(opened->store);
+}
+
+/* Visits every table of the corpus, opened; skips the running test when there is no corpus. */
+typedef void corpus_visit(struct firn_op *op, void *context, struct corpus_table *opened);
+static inline void corpus_visit_tables(struct firn_op *op, corpus_visit *visit, void *context)
+{
+    struct firn_text root = corpus_root(op);
+    const char *name;
+    json_t *expected;
+    CORPUS_OR_SKIP(root);
+    json_t *tables = corpus_expected(op, root, "iceberg");
+    json_object_foreach(tables, name, expected)
+    {
+        struct corpus_table opened = corpus_table_open(op, root, name, expected);
+        visit(op, context, &opened);
+        corpus_table_close(&opened);
+    }
 }
 
 #endif

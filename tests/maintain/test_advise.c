@@ -641,24 +641,19 @@ static void an_empty_table(void **state)
     history_close(&desk.history);
 }
 
+static void advise_on(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    struct firn_advise_report report;
+    firn_status status = firn_advise(op, NULL, &opened->table, &(struct firn_advise_options){ 0 }, &report);
+    CHECK(status == FIRN_OK, "%s: %s", opened->name, op->error.text);
+    CHECK(report.count >= 4, "%s: %zu topics", opened->name, report.count);
+    assert_true(json_is_object(firn_advise_json(op, &report)));
+}
+
 static void every_table_of_the_corpus_is_advised_on(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct firn_advise_report report;
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        firn_status status = firn_advise(op, NULL, &opened.table, &(struct firn_advise_options){ 0 }, &report);
-        CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
-        CHECK(report.count >= 4, "%s: %zu topics", name, report.count);
-        assert_true(json_is_object(firn_advise_json(op, &report)));
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), advise_on, NULL);
 }
 
 int main(void)

@@ -251,30 +251,25 @@ static void what_cannot_be_replayed_is_told(void **state)
 }
 
 /* The side of what was ends where the table is. */
+static void replay_table(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    struct firn_policy *policy;
+    json_t *result;
+    CHECK_OK(op, firn_policy_of(op, firn_policies_new(op), NULL, NULL, 0, &policy));
+    const struct firn_backtest_args args = { .policy = policy };
+    firn_status status = firn_backtest(op, NULL, &opened->table, &args, &result);
+    CHECK(status == FIRN_OK || status == FIRN_NOT_FOUND, "%s: %s: %s", opened->name, firn_status_name(status),
+          op->error.text);
+    if (status == FIRN_OK)
+        CHECK(number(last_row(result), "real", "data_files") ==
+                  json_integer_value(json_object_get(opened->expected, "live_data_files")),
+              "%s: %" PRId64 " files", opened->name, number(last_row(result), "real", "data_files"));
+}
+
 static void every_table_of_the_corpus_can_be_replayed(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        struct firn_policy *policy;
-        json_t *result;
-        CHECK_OK(op, firn_policy_of(op, firn_policies_new(op), NULL, NULL, 0, &policy));
-        const struct firn_backtest_args args = { .policy = policy };
-        firn_status status = firn_backtest(op, NULL, &opened.table, &args, &result);
-        CHECK(status == FIRN_OK || status == FIRN_NOT_FOUND, "%s: %s: %s", name, firn_status_name(status),
-              op->error.text);
-        if (status == FIRN_OK)
-            CHECK(number(last_row(result), "real", "data_files") ==
-                      json_integer_value(json_object_get(expected, "live_data_files")),
-                  "%s: %" PRId64 " files", name, number(last_row(result), "real", "data_files"));
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), replay_table, NULL);
 }
 
 int main(void)

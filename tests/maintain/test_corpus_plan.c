@@ -41,45 +41,36 @@ static void check_plan(const char *name, const struct firn_rewrite_plan *plan, c
           plan->left_alone_count, (int64_t)live);
 }
 
+static void plan_table(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    const struct firn_rewrite_plan *plan = plan_all(op, opened->name, &opened->table);
+    check_plan(opened->name, plan, opened->expected);
+    CHECK(json_is_object(firn_rewrite_plan_json(op, plan)), "%s", opened->name);
+}
+
 static void every_table_can_be_planned(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        const struct firn_rewrite_plan *plan = plan_all(op, name, &opened.table);
-        check_plan(name, plan, expected);
-        CHECK(json_is_object(firn_rewrite_plan_json(op, plan)), "%s", name);
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), plan_table, NULL);
 }
 
 /* Deletes that rows are known to be gone by must be seen to apply to some file. */
+static void see_deletes(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    const json_t *rows = json_object_get(opened->expected, "live_rows");
+    if (!json_is_integer(rows) ||
+        json_integer_value(rows) == json_integer_value(json_object_get(opened->expected, "live_data_records")))
+        return;
+    const struct firn_rewrite_plan *plan = plan_all(op, opened->name, &opened->table);
+    CHECK(plan->uses.count > 0, "%s: %" PRId64 " rows are deleted, but no file has deletes", opened->name,
+          (int64_t)(json_integer_value(json_object_get(opened->expected, "live_data_records")) -
+                    json_integer_value(rows)));
+}
+
 static void known_deletes_are_seen(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        const json_t *rows = json_object_get(expected, "live_rows");
-        if (!json_is_integer(rows) ||
-            json_integer_value(rows) == json_integer_value(json_object_get(expected, "live_data_records")))
-            continue;
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        const struct firn_rewrite_plan *plan = plan_all(op, name, &opened.table);
-        CHECK(plan->uses.count > 0, "%s: %" PRId64 " rows are deleted, but no file has deletes", name,
-              (int64_t)(json_integer_value(json_object_get(expected, "live_data_records")) - json_integer_value(rows)));
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), see_deletes, NULL);
 }
 
 int main(void)

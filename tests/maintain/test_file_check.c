@@ -89,24 +89,19 @@ static void check_table(struct firn_op *op, struct corpus_table *opened, bool de
 }
 
 /* Shallow and deep: the shallow check finds nothing that the deep one does not. */
+static void compare_with_known(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    struct firn_findings found;
+    firn_findings_init(&found, op->arena);
+    check_table(op, opened, false, &found);
+    check_table(op, opened, true, &found);
+    check_exceptions(opened->name, &found);
+}
+
 static void the_corpus_is_as_known(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        struct firn_findings found;
-        firn_findings_init(&found, op->arena);
-        check_table(op, &opened, false, &found);
-        check_table(op, &opened, true, &found);
-        check_exceptions(name, &found);
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), compare_with_known, NULL);
 }
 
 static uint64_t draw(uint64_t *state)
@@ -141,7 +136,7 @@ static void damage_file(struct firn_op *op, struct corpus_table *opened, const s
     firn_store_close(store);
 }
 
-static void damage_table(struct firn_op *op, struct corpus_table *opened, uint64_t *seed)
+static void damage_table(struct firn_op *op, void *seed, struct corpus_table *opened)
 {
     const struct firn_metadata *metadata = opened->table.metadata;
     const struct firn_snapshot *snapshot = firn_metadata_current(metadata);
@@ -164,19 +159,8 @@ static void damage_table(struct firn_op *op, struct corpus_table *opened, uint64
 /* Whatever a few bits do to files of many writers, each is checked to the end, and the check does not fail. */
 static void chance_never_fails_the_check(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
     uint64_t seed = 88172645463325252u;
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        damage_table(op, &opened, &seed);
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), damage_table, &seed);
 }
 
 int main(void)

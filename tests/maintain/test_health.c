@@ -617,26 +617,21 @@ static void the_worst_comes_first_and_the_score_never_ends_below_zero(void **sta
     scene_end(op, &scene);
 }
 
+static void examine_table(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    struct firn_health_report report;
+    struct firn_health_options options = { 0 };
+    firn_status status = firn_health_check(op, NULL, &opened->table, &options, &report);
+    CHECK(status == FIRN_OK, "%s: %s", opened->name, op->error.text);
+    CHECK(report.files == json_integer_value(json_object_get(opened->expected, "live_data_files")), "%s", opened->name);
+    CHECK(report.score >= 0 && report.score <= 100, "%s: %d", opened->name, report.score);
+    assert_true(json_is_object(firn_health_json(op, &report, true)));
+}
+
 static void every_table_of_the_corpus_can_be_examined(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct firn_health_report report;
-        struct firn_health_options options = { 0 };
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        firn_status status = firn_health_check(op, NULL, &opened.table, &options, &report);
-        CHECK(status == FIRN_OK, "%s: %s", name, op->error.text);
-        CHECK(report.files == json_integer_value(json_object_get(expected, "live_data_files")), "%s", name);
-        CHECK(report.score >= 0 && report.score <= 100, "%s: %d", name, report.score);
-        assert_true(json_is_object(firn_health_json(op, &report, true)));
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), examine_table, NULL);
 }
 
 int main(void)

@@ -71,23 +71,18 @@ static void check_report(const char *name, const struct firn_verify_report *repo
           "%s: %zu snapshots cannot be read", name, unreadable);
 }
 
+static void verify_table(struct firn_op *op, void *context, struct corpus_table *opened)
+{
+    (void)context;
+    struct firn_verify_options options = { 0 };
+    struct firn_verify_report report;
+    CHECK_OK(op, firn_verify(op, NULL, &opened->table, &options, &report));
+    check_report(opened->name, &report);
+}
+
 static void every_table(void **state)
 {
-    struct firn_op *op = test_op(state);
-    struct firn_text root = corpus_root(op);
-    const char *name;
-    json_t *expected;
-    CORPUS_OR_SKIP(root);
-    json_t *tables = corpus_expected(op, root, "iceberg");
-    json_object_foreach(tables, name, expected)
-    {
-        struct corpus_table opened = corpus_table_open(op, root, name, expected);
-        struct firn_verify_options options = { 0 };
-        struct firn_verify_report report;
-        CHECK_OK(op, firn_verify(op, NULL, &opened.table, &options, &report));
-        check_report(name, &report);
-        corpus_table_close(&opened);
-    }
+    corpus_visit_tables(test_op(state), verify_table, NULL);
 }
 
 int main(void)
