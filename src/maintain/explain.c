@@ -108,12 +108,8 @@ static struct firn_text bounds_text(struct firn_arena *arena, const struct firn_
 static enum firn_stay stay_of(const struct reading *reading, const struct firn_predicate *leaf,
                               const struct firn_data_file *file)
 {
-    for (uint32_t i = 0; leaf->op != FIRN_PRED_OPAQUE && i < reading->spec->field_count; i++) {
-        const struct firn_partition_field *field = &reading->spec->fields[i];
-        if (field->source_count == 1 && field->source_ids[0] == leaf->field->id &&
-            field->transform.id == FIRN_TRANSFORM_IDENTITY)
-            return FIRN_STAY_ALL_MATCH;
-    }
+    if (leaf->op != FIRN_PRED_OPAQUE && firn_partition_spec_has_identity(reading->spec, leaf->field->id))
+        return FIRN_STAY_ALL_MATCH;
     return firn_predicate_stay(leaf, file);
 }
 

@@ -23,11 +23,7 @@ static const struct firn_parquet_node *find_leaf(const struct firn_footer *foote
 static bool is_constant(const struct firn_explaining *run, const struct firn_explain_file *file, int32_t id)
 {
     const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, file->spec_id);
-    for (uint32_t i = 0; spec && i < spec->field_count; i++)
-        if (spec->fields[i].source_count == 1 && spec->fields[i].source_ids[0] == id &&
-            spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY)
-            return true;
-    return false;
+    return spec && firn_partition_spec_has_identity(spec, id);
 }
 
 static void find_columns(struct firn_op *op, struct firn_look *look)

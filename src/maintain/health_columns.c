@@ -119,10 +119,7 @@ void firn_health_check_partitions(struct firn_health_checks *checks)
 static bool is_identity_source(const struct firn_survey *survey, int32_t id)
 {
     const struct firn_partition_spec *spec = spec_of(survey);
-    for (uint32_t i = 0; spec && i < spec->field_count; i++)
-        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_ids[0] == id)
-            return true;
-    return false;
+    return spec && firn_partition_spec_has_identity(spec, id);
 }
 
 static bool needs_bounds(const struct firn_survey *survey, const struct firn_survey_column *column)

@@ -111,10 +111,7 @@ static firn_status bind_line(struct firn_op *op, struct firn_rewrite_plan *plan,
 static bool is_identity_source(const struct firn_metadata *metadata, int32_t field_id)
 {
     const struct firn_partition_spec *spec = firn_metadata_spec(metadata, metadata->default_spec_id);
-    for (uint32_t i = 0; spec && i < spec->field_count; i++)
-        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_ids[0] == field_id)
-            return true;
-    return false;
+    return spec && firn_partition_spec_has_identity(spec, field_id);
 }
 
 /* A column that is the same throughout a partition says nothing along a curve. */

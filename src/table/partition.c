@@ -165,12 +165,25 @@ firn_status firn_partition_types(struct firn_op *op, const struct firn_partition
     return FIRN_OK;
 }
 
+static bool is_identity_of(const struct firn_partition_field *field, int32_t source_id)
+{
+    return field->transform.id == FIRN_TRANSFORM_IDENTITY && field->source_count == 1 &&
+           field->source_ids[0] == source_id;
+}
+
+bool firn_partition_spec_has_identity(const struct firn_partition_spec *spec, int32_t source_id)
+{
+    for (uint32_t i = 0; i < spec->field_count; i++)
+        if (is_identity_of(&spec->fields[i], source_id))
+            return true;
+    return false;
+}
+
 const struct firn_value *firn_partition_identity_value(const struct firn_partition_spec *spec,
                                                        const struct firn_partition *partition, int32_t source_id)
 {
     for (uint32_t i = 0; i < spec->field_count && i < partition->count; i++)
-        if (spec->fields[i].transform.id == FIRN_TRANSFORM_IDENTITY && spec->fields[i].source_count == 1 &&
-            spec->fields[i].source_ids[0] == source_id)
+        if (is_identity_of(&spec->fields[i], source_id))
             return &partition->values[i];
     return NULL;
 }

@@ -79,6 +79,8 @@ json_t *firn_partition_spec_json(const struct firn_partition_spec *spec);
 json_t *firn_partition_fields_json(const struct firn_partition_spec *spec);
 /* No field but void ones. */
 bool firn_partition_spec_is_unpartitioned(const struct firn_partition_spec *spec);
+/* Whether it has an identity field over `source_id`: then every file has one value in that column, its partition's. */
+bool firn_partition_spec_has_identity(const struct firn_partition_spec *spec, int32_t source_id);
 /* Result type of each field, in op->arena, given the schemas of the table (newest first): the source is looked up in
  * each; a source that none has gives UNKNOWN type. */
 FIRN_CHECKED firn_status firn_partition_types(struct firn_op *op, const struct firn_partition_spec *spec,
