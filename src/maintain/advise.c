@@ -83,11 +83,6 @@ const struct firn_partition_spec *firn_advise_spec(const struct firn_advising *r
     return spec && !firn_partition_spec_is_unpartitioned(spec) ? spec : NULL;
 }
 
-bool firn_advise_is_time(const struct firn_type *type)
-{
-    return type->id == FIRN_TYPE_DATE || (type->id >= FIRN_TYPE_TIMESTAMP && type->id <= FIRN_TYPE_TIMESTAMPTZ_NS);
-}
-
 bool firn_advise_is_writer(const struct firn_advising *run, const char *engine)
 {
     return firn_text_same_nocase(run->batches.writer, firn_text_of(engine));

@@ -63,8 +63,6 @@ void firn_advise_set_properties(struct firn_advising *run, struct firn_advice *a
 
 /* The spec of new files; NULL: none, or it has no fields. */
 const struct firn_partition_spec *firn_advise_spec(const struct firn_advising *run);
-/* A date or timestamp of any kind. */
-bool firn_advise_is_time(const struct firn_type *type);
 
 /* Numbers as people read them. */
 struct firn_text firn_advise_bytes(const struct firn_advising *run, double bytes);

@@ -17,7 +17,7 @@ static bool has_long_values(enum firn_type_id id)
 static bool is_wanted(const struct firn_survey_column *column)
 {
     return column->is_partition_source || column->is_sort_source || column->is_identifier ||
-           firn_advise_is_time(column->type);
+           firn_type_has_date(column->type->id);
 }
 
 static double bound_length(const struct firn_survey_column *column)
@@ -44,7 +44,7 @@ static struct wish wish_for(const struct firn_advising *run, const struct firn_s
     double files = (double)FIRN_MAX(run->survey->total.data.files, 1);
     bool has_bounds = mode == FIRN_METRICS_TRUNCATE || mode == FIRN_METRICS_FULL;
     if (is_wanted(column) && !has_bounds)
-        return (struct wish){ firn_remedy_metrics_mode(column->type), firn_advise_is_time(column->type)
+        return (struct wish){ firn_remedy_metrics_mode(column->type), firn_type_has_date(column->type->id)
                                                                           ? FIRN_TEXT("a time, kept without bounds")
                                                                           : FIRN_TEXT("a key, kept without bounds") };
     if (is_wanted(column) || !has_long_values(column->type->id) || !has_bounds)

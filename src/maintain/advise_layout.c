@@ -240,7 +240,7 @@ static const struct firn_survey_column *followed_time(const struct firn_survey *
     const struct firn_survey_column *best = NULL;
     for (size_t i = 0; i < survey->column_count; i++) {
         const struct firn_survey_column *column = &survey->columns[i];
-        if (firn_advise_is_time(column->type) && column->files_per_point >= 0 &&
+        if (firn_type_has_date(column->type->id) && column->files_per_point >= 0 &&
             column->files_per_point <= FOLLOWED_SHARE * (double)survey->total.data.files &&
             (!best || column->files_per_point < best->files_per_point))
             best = column;

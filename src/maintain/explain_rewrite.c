@@ -87,12 +87,6 @@ static struct firn_text time_text(struct firn_arena *arena, const struct firn_fi
     return firn_text_format(arena, "TIMESTAMP '%.*s %02d:00:00'", FIRN_FMT(date), (int)hour);
 }
 
-static bool is_time(const struct firn_type *type)
-{
-    return type->id == FIRN_TYPE_DATE || type->id == FIRN_TYPE_TIMESTAMP || type->id == FIRN_TYPE_TIMESTAMPTZ ||
-           type->id == FIRN_TYPE_TIMESTAMP_NS || type->id == FIRN_TYPE_TIMESTAMPTZ_NS;
-}
-
 /* A name that needs no quotes; empty: it needs some. */
 static struct firn_text plain_name(struct firn_arena *arena, const struct firn_schema *schema,
                                    const struct firn_field *field)
@@ -158,7 +152,7 @@ struct firn_text firn_explain_rewrite_leaf(struct firn_arena *arena, const struc
     struct firn_text name = plain_name(arena, schema, leaf->field);
     if (leaf->opaque->compare == FIRN_PRED_TRUE || name.len == 0)
         return FIRN_TEXT("");
-    if (is_time(&leaf->field->type))
+    if (firn_type_has_date(leaf->field->type.id))
         return rewrite_time(arena, name, leaf);
     return leaf->field->type.id == FIRN_TYPE_STRING ? rewrite_prefix(arena, name, leaf->opaque) : FIRN_TEXT("");
 }

@@ -81,7 +81,7 @@ bool firn_transform_accepts(const struct firn_transform *transform, const struct
     case FIRN_TRANSFORM_YEAR:
     case FIRN_TRANSFORM_MONTH:
     case FIRN_TRANSFORM_DAY:
-        return source->id == FIRN_TYPE_DATE || is_timestamp(source->id);
+        return firn_type_has_date(source->id);
     case FIRN_TRANSFORM_HOUR:
         return is_timestamp(source->id);
     case FIRN_TRANSFORM_VOID:

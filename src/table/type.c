@@ -41,6 +41,11 @@ bool firn_type_is_primitive(enum firn_type_id id)
     return id != FIRN_TYPE_STRUCT && id != FIRN_TYPE_LIST && id != FIRN_TYPE_MAP && id != FIRN_TYPE_VARIANT;
 }
 
+bool firn_type_has_date(enum firn_type_id id)
+{
+    return id == FIRN_TYPE_DATE || (id >= FIRN_TYPE_TIMESTAMP && id <= FIRN_TYPE_TIMESTAMPTZ_NS);
+}
+
 static bool field_same(const struct firn_field *a, const struct firn_field *b)
 {
     return a->id == b->id && a->required == b->required && firn_text_same(a->name, b->name) &&

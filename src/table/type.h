@@ -65,6 +65,8 @@ struct firn_schema {
 const char *firn_type_name(enum firn_type_id id);
 /* Primitive: everything but STRUCT, LIST, MAP and VARIANT. */
 bool firn_type_is_primitive(enum firn_type_id id);
+/* A date or a timestamp of any kind. */
+bool firn_type_has_date(enum firn_type_id id);
 /* Same structure, parameters, ids, names and nullability. */
 bool firn_type_same(const struct firn_type *a, const struct firn_type *b);
 /* As the spec writes it: "decimal(9, 2)", "list<...>". */
