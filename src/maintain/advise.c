@@ -41,21 +41,9 @@ void firn_advise_set(struct firn_advice *advice, const char *where, struct firn_
 void firn_advise_set_properties(struct firn_advising *run, struct firn_advice *advice,
                                 const struct firn_property *properties, size_t count)
 {
-    struct firn_arena *arena = run->op->arena;
-    struct firn_text sql = FIRN_TEXT(""), words = FIRN_TEXT("");
-    for (size_t i = 0; i < count; i++) {
-        const struct firn_property *property = &properties[i];
-        struct firn_text word =
-            firn_text_format(arena, "%.*s=%.*s", FIRN_FMT(property->key), FIRN_FMT(property->value));
-        words = firn_text_format(arena, "%.*s%s%.*s", FIRN_FMT(words), i ? " " : "",
-                                 FIRN_FMT(firn_remedy_word(arena, word)));
-        sql = firn_text_format(arena, "%.*s%s'%.*s' = '%.*s'", FIRN_FMT(sql), i ? ", " : "",
-                               FIRN_FMT(firn_remedy_sql_text(arena, property->key)),
-                               FIRN_FMT(firn_remedy_sql_text(arena, property->value)));
-    }
-    struct firn_text set = firn_text_format(arena, "SET TBLPROPERTIES (%.*s)", FIRN_FMT(sql));
-    firn_advise_set(advice, "Spark SQL", firn_remedy_alter(arena, run->table, set));
-    firn_advise_set(advice, "firn", firn_remedy_command(arena, run->table, "set-properties", words.data));
+    struct firn_remedy remedy = firn_remedy_properties(run->op->arena, run->table, properties, count);
+    firn_advise_set(advice, "Spark SQL", remedy.call);
+    firn_advise_set(advice, "firn", remedy.command);
 }
 
 struct firn_text firn_advise_bytes(const struct firn_advising *run, double bytes)

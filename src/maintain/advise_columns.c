@@ -69,10 +69,7 @@ static void add_wish(const struct firn_advising *run, const struct firn_survey_c
                      struct wishes *out)
 {
     struct firn_arena *arena = run->op->arena;
-    struct firn_property property = {
-        firn_text_format(arena, "write.metadata.metrics.column.%.*s", FIRN_FMT(column->name)),
-        firn_text_of(wish.mode),
-    };
+    struct firn_property property = firn_remedy_metrics_property(arena, column->name, firn_text_of(wish.mode));
     out->why = firn_text_format(arena, "%.*s%s%.*s: %.*s", FIRN_FMT(out->why), out->why.len ? "; " : "",
                                 FIRN_FMT(column->name), FIRN_FMT(wish.why));
     FIRN_PUSH(arena, &out->properties, property);

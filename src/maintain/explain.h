@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "firn/explain.h"
+#include "maintain/remedy.h"
 #include "table/scan.h"
 
 #include <pthread.h>
@@ -93,8 +94,8 @@ void firn_explain_sorting(struct firn_op *op, struct firn_explaining *run);
  * than partitions. */
 bool firn_explain_sorting_saves(const struct firn_explaining *run, struct firn_text column);
 /* The command and call that sort what the filter reads by a column. */
-void firn_explain_sort_remedy(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text column,
-                              struct firn_text *command, struct firn_text *call);
+struct firn_remedy firn_explain_sort_remedy(struct firn_arena *arena, const struct firn_explaining *run,
+                                            struct firn_text column);
 /* Fills report->reasons. */
 FIRN_CHECKED firn_status firn_explain_reasons(struct firn_op *op, struct firn_explaining *run);
 /* Fills report->deep. */

@@ -1,7 +1,6 @@
 /* Why files stay, in words, with what mends it. */
 #include "base/math.h"
 #include "maintain/explain.h"
-#include "maintain/remedy.h"
 #include "table/metrics.h"
 
 #include <stdlib.h>
@@ -43,13 +42,9 @@ static struct firn_text limiting_where(const struct firn_explaining *run)
     return run->rewritten && !is_opaque ? run->report->rewritten : FIRN_TEXT("");
 }
 
-struct remedy {
-    struct firn_text command, call;
-};
-
 /* rewrite_data_files of what the filter reads, on the branch: `rest` as a shell has it, `arguments` as SQL. */
-static struct remedy rewriting(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text rest,
-                               struct firn_text arguments)
+static struct firn_remedy rewriting(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text rest,
+                                    struct firn_text arguments)
 {
     struct firn_text where = limiting_where(run);
     if (where.len > 0) {
@@ -63,20 +58,20 @@ static struct remedy rewriting(struct firn_arena *arena, const struct firn_expla
         arguments = firn_text_format(arena, "branch => '%.*s', %.*s",
                                      FIRN_FMT(firn_remedy_sql_text(arena, run->branch)), FIRN_FMT(arguments));
     }
-    return (struct remedy){
+    return (struct firn_remedy){
         .command = firn_remedy_command(arena, run->table, "rewrite-data-files", firn_text_copy(arena, rest).data),
         .call = firn_remedy_call(arena, run->table, "rewrite_data_files", firn_text_copy(arena, arguments).data),
     };
 }
 
-static struct remedy rewriting_all(struct firn_arena *arena, const struct firn_explaining *run)
+static struct firn_remedy rewriting_all(struct firn_arena *arena, const struct firn_explaining *run)
 {
     return rewriting(arena, run, FIRN_TEXT("--option rewrite-all=true"),
                      FIRN_TEXT("options => map('rewrite-all', 'true')"));
 }
 
-void firn_explain_sort_remedy(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text column,
-                              struct firn_text *command, struct firn_text *call)
+struct firn_remedy firn_explain_sort_remedy(struct firn_arena *arena, const struct firn_explaining *run,
+                                            struct firn_text column)
 {
     struct firn_text order = firn_text_format(arena, "%.*s ASC NULLS LAST", FIRN_FMT(column));
     struct firn_text rest = firn_text_format(arena, "--strategy sort --sort-order %.*s --option rewrite-all=true",
@@ -84,27 +79,23 @@ void firn_explain_sort_remedy(struct firn_arena *arena, const struct firn_explai
     struct firn_text arguments =
         firn_text_format(arena, "strategy => 'sort', sort_order => '%.*s', options => map('rewrite-all', 'true')",
                          FIRN_FMT(firn_remedy_sql_text(arena, order)));
-    struct remedy remedy = rewriting(arena, run, rest, arguments);
-    *command = remedy.command;
-    *call = remedy.call;
+    return rewriting(arena, run, rest, arguments);
 }
 
 /* The same, after a metrics mode was set for a column. */
-static struct remedy setting_mode(struct firn_arena *arena, const struct firn_explaining *run, struct firn_text column,
-                                  struct firn_text mode)
+static struct firn_remedy setting_mode(struct firn_arena *arena, const struct firn_explaining *run,
+                                       struct firn_text column, struct firn_text mode)
 {
-    struct remedy rewrite = rewriting_all(arena, run);
-    struct firn_text key = firn_text_format(arena, "write.metadata.metrics.column.%.*s", FIRN_FMT(column));
-    struct firn_text pair = firn_text_format(arena, "%.*s=%.*s", FIRN_FMT(key), FIRN_FMT(mode));
-    struct firn_text set = firn_remedy_command(arena, run->table, "set-properties", firn_remedy_word(arena, pair).data);
-    struct firn_text alter =
-        firn_remedy_alter(arena, run->table,
-                          firn_text_format(arena, "SET TBLPROPERTIES ('%.*s' = '%.*s')",
-                                           FIRN_FMT(firn_remedy_sql_text(arena, key)), FIRN_FMT(mode)));
-    return (struct remedy){
-        .command = firn_text_format(arena, "%.*s && %.*s", FIRN_FMT(set), FIRN_FMT(rewrite.command)),
-        .call = firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(alter), FIRN_FMT(rewrite.call)),
-    };
+    struct firn_remedy rewrite = rewriting_all(arena, run);
+    struct firn_property property = firn_remedy_metrics_property(arena, column, mode);
+    struct firn_remedy set = firn_remedy_properties(arena, run->table, &property, 1);
+    return firn_remedy_both(arena, set, rewrite);
+}
+
+static void set_remedy(struct firn_explain_reason *reason, struct firn_remedy remedy)
+{
+    reason->command = remedy.command;
+    reason->call = remedy.call;
 }
 
 /* Conditions --------------------------------------------------------------------------------------------------------
@@ -165,11 +156,9 @@ static void mend_metrics(struct reasoning *reasoning, const struct firn_predicat
     const struct firn_explaining *run = reasoning->run;
     enum firn_metrics_mode mode = firn_metrics_config_find(reasoning->metrics, leaf->field->id).mode;
     bool is_off = mode == FIRN_METRICS_NONE || mode == FIRN_METRICS_COUNTS;
-    struct remedy remedy =
-        is_off ? setting_mode(arena, run, reason->column, firn_text_of(firn_remedy_metrics_mode(&leaf->field->type)))
-               : rewriting_all(arena, run);
-    reason->command = remedy.command;
-    reason->call = remedy.call;
+    set_remedy(reason, is_off ? setting_mode(arena, run, reason->column,
+                                             firn_text_of(firn_remedy_metrics_mode(&leaf->field->type)))
+                              : rewriting_all(arena, run));
     reason->why = firn_text_format(arena, "%.*s%s", FIRN_FMT(reason->why),
                                    mode == FIRN_METRICS_NONE ? ": its metrics mode is none"
                                    : mode == FIRN_METRICS_COUNTS
@@ -185,9 +174,7 @@ static void mend_truncation(struct reasoning *reasoning, const struct firn_predi
     for (uint32_t i = 0; i < leaf->value_count; i++)
         longest = FIRN_MAX(longest, leaf->values[i].bytes.len);
     struct firn_text mode = firn_text_format(arena, "truncate(%zu)", (longest / TRUNCATE_STEP + 1) * TRUNCATE_STEP);
-    struct remedy remedy = setting_mode(arena, reasoning->run, reason->column, mode);
-    reason->command = remedy.command;
-    reason->call = remedy.call;
+    set_remedy(reason, setting_mode(arena, reasoning->run, reason->column, mode));
 }
 
 static void mend_overlap(struct reasoning *reasoning, const struct firn_predicate *leaf,
@@ -205,7 +192,7 @@ static void mend_overlap(struct reasoning *reasoning, const struct firn_predicat
                                            FIRN_MAX(point->files_in_partition, 0.0));
     }
     if (reason->kept.files > 1 && firn_explain_sorting_saves(run, reason->column))
-        firn_explain_sort_remedy(arena, run, reason->column, &reason->command, &reason->call);
+        set_remedy(reason, firn_explain_sort_remedy(arena, run, reason->column));
     if (leaf->op == FIRN_PRED_EQ || leaf->op == FIRN_PRED_IN)
         reason->advice = firn_text_format(arena,
                                           "where another order matters more, bloom filters help for single values: "
@@ -216,7 +203,6 @@ static void mend_overlap(struct reasoning *reasoning, const struct firn_predicat
 static void mend(struct reasoning *reasoning, const struct firn_predicate *leaf, enum firn_stay stay,
                  struct firn_explain_reason *reason)
 {
-    struct remedy remedy;
     switch (stay) {
     case FIRN_STAY_OPAQUE:
         mend_function(reasoning, leaf, reason);
@@ -226,9 +212,7 @@ static void mend(struct reasoning *reasoning, const struct firn_predicate *leaf,
         mend_metrics(reasoning, leaf, reason);
         break;
     case FIRN_STAY_BAD_BOUNDS:
-        remedy = rewriting_all(reasoning->op->arena, reasoning->run);
-        reason->command = remedy.command;
-        reason->call = remedy.call;
+        set_remedy(reason, rewriting_all(reasoning->op->arena, reasoning->run));
         break;
     case FIRN_STAY_TRUNCATED:
         mend_truncation(reasoning, leaf, reason);
@@ -390,7 +374,7 @@ static void explain_old_specs(struct reasoning *reasoning, const struct firn_par
     }
     if (kept.files == 0)
         return;
-    struct remedy remedy = rewriting_all(arena, run);
+    struct firn_remedy remedy = rewriting_all(arena, run);
     add(reasoning, (struct firn_explain_reason){
                        .code = "old-spec",
                        .column = firn_schema_name(arena, run->schema, field->source_ids[0]),
@@ -421,8 +405,8 @@ static void explain_deletes(struct reasoning *reasoning)
     const struct firn_explain_report *report = reasoning->run->report;
     if (report->files_with_deletes == 0)
         return;
-    struct remedy remedy = rewriting(arena, reasoning->run, FIRN_TEXT("--option delete-file-threshold=1"),
-                                     FIRN_TEXT("options => map('delete-file-threshold', '1')"));
+    struct firn_remedy remedy = rewriting(arena, reasoning->run, FIRN_TEXT("--option delete-file-threshold=1"),
+                                          FIRN_TEXT("options => map('delete-file-threshold', '1')"));
     add(reasoning,
         (struct firn_explain_reason){
             .code = "deletes",

@@ -2,7 +2,6 @@
 #include "base/math.h"
 #include "maintain/explain.h"
 #include "maintain/group_rules.h"
-#include "maintain/remedy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -225,7 +224,9 @@ static struct firn_explain_sort estimate(struct firn_op *op, const struct firn_e
         .selectivity = selectivity(run, index),
     };
     add_partition(run, index, &sort);
-    firn_explain_sort_remedy(op->arena, run, sort.column, &sort.command, &sort.call);
+    struct firn_remedy remedy = firn_explain_sort_remedy(op->arena, run, sort.column);
+    sort.command = remedy.command;
+    sort.call = remedy.call;
     return sort;
 }
 

@@ -128,24 +128,12 @@ static bool needs_bounds(const struct firn_survey *survey, const struct firn_sur
            !is_identity_source(survey, column->field_id);
 }
 
-/* The columns that lack bounds, as text; and of these, what to set so that files written from now on have them, for SQL
- * and for a shell. */
+/* The columns that lack bounds, as text; and of these, what to set so that files written from now on have them. */
 struct uncovered {
-    struct firn_text names, properties, words;
+    struct firn_text names;
+    FIRN_ARRAY(struct firn_property) properties;
     double lowest; /* share of the files */
 };
-
-static void add_property(struct firn_health_checks *checks, const struct firn_survey_column *column,
-                         struct uncovered *out)
-{
-    struct firn_arena *arena = checks->op->arena;
-    struct firn_text key = firn_text_format(arena, "write.metadata.metrics.column.%.*s", FIRN_FMT(column->name));
-    const char *mode = firn_remedy_metrics_mode(column->type);
-    struct firn_text word = firn_health_word(checks, firn_text_format(arena, "%.*s=%s", FIRN_FMT(key), mode));
-    out->words = firn_text_format(arena, "%.*s%s%.*s", FIRN_FMT(out->words), out->words.len ? " " : "", FIRN_FMT(word));
-    out->properties = firn_text_format(arena, "%.*s%s'%.*s' = '%s'", FIRN_FMT(out->properties),
-                                       out->properties.len ? ", " : "", FIRN_FMT(key), mode);
-}
 
 static void add_uncovered(struct firn_health_checks *checks, const struct firn_metrics_config *config,
                           const struct firn_survey_column *column, double share, struct uncovered *out)
@@ -156,7 +144,9 @@ static void add_uncovered(struct firn_health_checks *checks, const struct firn_m
                                   FIRN_FMT(column->name), 100 * share);
     out->lowest = FIRN_MIN(out->lowest, share);
     if (mode == FIRN_METRICS_NONE || mode == FIRN_METRICS_COUNTS)
-        add_property(checks, column, out);
+        FIRN_PUSH(
+            arena, &out->properties,
+            firn_remedy_metrics_property(arena, column->name, firn_text_of(firn_remedy_metrics_mode(column->type))));
 }
 
 static void add_metrics_finding(struct firn_health_checks *checks, const struct uncovered *uncovered,
@@ -164,7 +154,7 @@ static void add_metrics_finding(struct firn_health_checks *checks, const struct 
 {
     struct firn_arena *arena = checks->op->arena;
     const struct firn_survey_tally *data = &checks->survey->total.data;
-    bool is_switched_off = uncovered->properties.len > 0;
+    bool is_switched_off = uncovered->properties.count > 0;
     struct firn_health_finding finding = {
         .level = level,
         .code = "metrics",
@@ -178,12 +168,12 @@ static void add_metrics_finding(struct firn_health_checks *checks, const struct 
         .cost = { .bytes = data->bytes, .files = data->files },
     };
     if (is_switched_off) {
-        struct firn_text set = firn_text_format(arena, "SET TBLPROPERTIES (%.*s)", FIRN_FMT(uncovered->properties));
-        finding.command = firn_text_format(
-            arena, "%.*s && %.*s", FIRN_FMT(firn_health_command(checks, "set-properties", uncovered->words.data)),
-            FIRN_FMT(finding.command));
-        finding.call =
-            firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(firn_health_alter(checks, set)), FIRN_FMT(finding.call));
+        struct firn_remedy remedy = firn_remedy_both(
+            arena,
+            firn_remedy_properties(arena, checks->table, uncovered->properties.items, uncovered->properties.count),
+            (struct firn_remedy){ finding.command, finding.call });
+        finding.command = remedy.command;
+        finding.call = remedy.call;
     }
     firn_health_add(checks, finding);
 }

@@ -55,6 +55,44 @@ struct firn_text firn_remedy_alter(struct firn_arena *arena, const struct firn_t
                             FIRN_FMT(name), quote, FIRN_FMT(what));
 }
 
+struct firn_remedy firn_remedy_properties(struct firn_arena *arena, const struct firn_table *table,
+                                          const struct firn_property *properties, size_t count)
+{
+    struct firn_text sql = FIRN_TEXT(""), words = FIRN_TEXT("");
+    for (size_t i = 0; i < count; i++) {
+        const struct firn_property *property = &properties[i];
+        struct firn_text word =
+            firn_text_format(arena, "%.*s=%.*s", FIRN_FMT(property->key), FIRN_FMT(property->value));
+        words = firn_text_format(arena, "%.*s%s%.*s", FIRN_FMT(words), i ? " " : "",
+                                 FIRN_FMT(firn_remedy_word(arena, word)));
+        sql = firn_text_format(arena, "%.*s%s'%.*s' = '%.*s'", FIRN_FMT(sql), i ? ", " : "",
+                               FIRN_FMT(firn_remedy_sql_text(arena, property->key)),
+                               FIRN_FMT(firn_remedy_sql_text(arena, property->value)));
+    }
+    struct firn_text set = firn_text_format(arena, "SET TBLPROPERTIES (%.*s)", FIRN_FMT(sql));
+    return (struct firn_remedy){
+        .command = firn_remedy_command(arena, table, "set-properties", words.data),
+        .call = firn_remedy_alter(arena, table, set),
+    };
+}
+
+struct firn_remedy firn_remedy_both(struct firn_arena *arena, struct firn_remedy first, struct firn_remedy second)
+{
+    return (struct firn_remedy){
+        .command = firn_text_format(arena, "%.*s && %.*s", FIRN_FMT(first.command), FIRN_FMT(second.command)),
+        .call = firn_text_format(arena, "%.*s; %.*s", FIRN_FMT(first.call), FIRN_FMT(second.call)),
+    };
+}
+
+struct firn_property firn_remedy_metrics_property(struct firn_arena *arena, struct firn_text column,
+                                                  struct firn_text mode)
+{
+    return (struct firn_property){
+        firn_text_format(arena, "write.metadata.metrics.column.%.*s", FIRN_FMT(column)),
+        mode,
+    };
+}
+
 const char *firn_remedy_metrics_mode(const struct firn_type *type)
 {
     return type->id == FIRN_TYPE_STRING || type->id == FIRN_TYPE_BINARY ? "truncate(16)" : "full";

@@ -17,6 +17,17 @@ struct firn_text firn_remedy_call(struct firn_arena *arena, const struct firn_ta
                                   const char *arguments);
 /* "ALTER TABLE catalog.db.t " and what follows. */
 struct firn_text firn_remedy_alter(struct firn_arena *arena, const struct firn_table *table, struct firn_text what);
+/* What sets table properties, both ways; as "ALTER TABLE ... SET TBLPROPERTIES (...)" and "firn set-properties ...". */
+struct firn_remedy {
+    struct firn_text command, call;
+};
+struct firn_remedy firn_remedy_properties(struct firn_arena *arena, const struct firn_table *table,
+                                          const struct firn_property *properties, size_t count);
+/* The first, then the second. */
+struct firn_remedy firn_remedy_both(struct firn_arena *arena, struct firn_remedy first, struct firn_remedy second);
+/* The property by which a column's metrics mode is set. */
+struct firn_property firn_remedy_metrics_property(struct firn_arena *arena, struct firn_text column,
+                                                  struct firn_text mode);
 /* The metrics mode that keeps bounds of a column without much ado. */
 const char *firn_remedy_metrics_mode(const struct firn_type *type);
 

@@ -1,5 +1,6 @@
 /* Health: each finding comes with exactly its cause, and goes when the command that it names was run. */
 #include "maintain/corpus_table.h"
+#include "maintain/remedy.h"
 #include "maintain/scene.h"
 #include "maintain/survey.h"
 
@@ -514,6 +515,18 @@ static void metrics_that_are_switched_off(void **state)
     scene_end(op, &scene);
 }
 
+static void names_with_quotes(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_table table = { .name = FIRN_TEXT("c.db.t"), .identifier = FIRN_TEXT("db.t") };
+    struct firn_property property = firn_remedy_metrics_property(op->arena, FIRN_TEXT("it's"), FIRN_TEXT("full"));
+    struct firn_remedy remedy = firn_remedy_properties(op->arena, &table, &property, 1);
+    CHECK(strcmp(remedy.command.data, "firn set-properties c.db.t 'write.metadata.metrics.column.it'\\''s=full'") == 0,
+          "%s", remedy.command.data);
+    const char *wanted = "ALTER TABLE catalog.db.t SET TBLPROPERTIES ('write.metadata.metrics.column.it''s' = 'full')";
+    CHECK(strcmp(remedy.call.data, wanted) == 0, "%s", remedy.call.data);
+}
+
 /* Files of column id from `step` * i to that and `width` more, as if they were sorted. */
 static void add_bounded(struct firn_op *op, struct scene *of, int count, int64_t step, int64_t width)
 {
@@ -655,6 +668,7 @@ int main(void)
         TEST(too_many_partitions),
         TEST(metrics),
         TEST(metrics_that_are_switched_off),
+        TEST(names_with_quotes),
         TEST(overlap),
         TEST(partition_skew),
         TEST(limits_are_checked),
