@@ -139,14 +139,6 @@ static void requests_are_kept_to(void **state)
     scene_end(op, &limited.scene);
 }
 
-/* A clock on which everything takes a second for each look at it. */
-static int64_t slow_clock_ms(void *context)
-{
-    (void)context;
-    static atomic_int_fast64_t seconds;
-    return atomic_fetch_add(&seconds, 1) * 1000;
-}
-
 static void time_ends_a_run_at_a_commit(void **state)
 {
     struct firn_op *op = test_op(state);

@@ -6,14 +6,6 @@
 #include "maintain/age.h"
 #include "maintain/lease.h"
 
-/* Every look at it takes a second. */
-static int64_t slow_clock_ms(void *context)
-{
-    static atomic_int_fast64_t seconds;
-    (void)context;
-    return atomic_fetch_add(&seconds, 1) * 1000;
-}
-
 static const json_t *step_of(const struct turn *turn, enum firn_maintain_step step)
 {
     return json_array_get(json_object_get(turn->report, "steps"), (size_t)step);

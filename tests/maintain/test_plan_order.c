@@ -11,101 +11,36 @@
     "{\"order-id\":" #id ",\"fields\":[{\"source-id\":" #source ",\"transform\":\"" transform                          \
     "\",\"direction\":\"" direction "\",\"null-order\":\"" nulls "\"}]}"
 
+/* Or else each line is indented deeper than the last. */
+/* clang-format off */
+static const char metadata_json[] =
+    "{\"format-version\": 2, \"table-uuid\": \"9c12d441-03fe-4693-9a96-a0705ddf69c1\","
+    "\"location\": \"memory:/t\", \"last-updated-ms\": 1700000000000, \"last-column-id\": 12,"
+    "\"schemas\": [{\"type\": \"struct\", \"schema-id\": 0, \"fields\": ["
+    FIELD(1, "id", "\"long\"") ","
+    FIELD(2, "name", "\"string\"") ","
+    FIELD(3, "ts", "\"timestamptz\"") ","
+    FIELD(4, "amount", "\"decimal(9,2)\"") ","
+    FIELD(5, "region", "\"string\"") ","
+    FIELD(6, "s", "{\"type\":\"struct\",\"fields\":[" FIELD(7, "x", "\"int\"") "]}") ","
+    FIELD(8, "tags", "{\"type\":\"list\",\"element-id\":9,\"element-required\":false,\"element\":\"string\"}")
+    "]}], \"current-schema-id\": 0,"
+    "\"partition-specs\": [{\"spec-id\": 0, \"fields\": [{\"source-id\": 5, \"field-id\": 1000, "
+    "\"name\": \"region\", \"transform\": \"identity\"}]}], \"default-spec-id\": 0, \"last-partition-id\": 1000,"
+    "\"sort-orders\": [{\"order-id\": 0, \"fields\": []},"
+    ORDER(1, 1, "identity", "asc", "nulls-first") ","
+    ORDER(2, 3, "day", "desc", "nulls-last") ","
+    ORDER(3, 1, "zigzag", "asc", "nulls-first")
+    "], \"properties\": {}, \"snapshots\": [], \"snapshot-log\": [], \"metadata-log\": [],"
+    " \"last-sequence-number\": 0}";
+/* clang-format on */
+
 /* The default sort order is `order_id`. */
 static const struct firn_metadata *make_metadata(struct firn_op *op, int64_t order_id)
 {
-    static const char text[] =
-        "{\"format-version\": 2, \"table-uuid\": \"9c12d441-03fe-4693-9a96-a0705ddf69c1\","
-        "\"location\": \"memory:/t\", \"last-updated-ms\": 1700000000000, \"last-column-id\": 12,"
-        "\"schemas\": [{\"type\": \"struct\", \"schema-id\": 0, \"fields\": [" FIELD(1, "id", "\"long\"") "," FIELD(2, "name", "\"string\"") "," FIELD(3, "ts", "\"timestamptz\"") "," FIELD(
-            4, "amount",
-            "\"decimal(9,2)\"") "," FIELD(5, "region",
-                                          "\"string\"") "," FIELD(6, "s",
-                                                                  "{\"type\":\"struct\",\"fields\":[" FIELD(
-                                                                      7, "x",
-                                                                      "\"int\"") "]}") "," FIELD(8, "tags",
-                                                                                                 "{\"type\":\"list\","
-                                                                                                 "\"element-id\":9,"
-                                                                                                 "\"element-required\":"
-                                                                                                 "false,\"element\":"
-                                                                                                 "\"string\"}") "]}], "
-                                                                                                                "\"curr"
-                                                                                                                "ent-"
-                                                                                                                "schema"
-                                                                                                                "-id\":"
-                                                                                                                " 0,"
-                                                                                                                "\"part"
-                                                                                                                "ition-"
-                                                                                                                "specs"
-                                                                                                                "\": "
-                                                                                                                "[{"
-                                                                                                                "\"spec"
-                                                                                                                "-id\":"
-                                                                                                                " 0, "
-                                                                                                                "\"fiel"
-                                                                                                                "ds\": "
-                                                                                                                "[{"
-                                                                                                                "\"sour"
-                                                                                                                "ce-"
-                                                                                                                "id\": "
-                                                                                                                "5, "
-                                                                                                                "\"fiel"
-                                                                                                                "d-"
-                                                                                                                "id\": "
-                                                                                                                "1000, "
-                                                                                                                "\"name"
-                                                                                                                "\": "
-                                                                                                                "\"regi"
-                                                                                                                "on\","
-                                                                                                                " \"tra"
-                                                                                                                "nsform"
-                                                                                                                "\": "
-                                                                                                                "\"iden"
-                                                                                                                "tity\""
-                                                                                                                "}]}], "
-                                                                                                                "\"defa"
-                                                                                                                "ult-"
-                                                                                                                "spec-"
-                                                                                                                "id\": "
-                                                                                                                "0, "
-                                                                                                                "\"last"
-                                                                                                                "-parti"
-                                                                                                                "tion-"
-                                                                                                                "id\": "
-                                                                                                                "1000,"
-                                                                                                                "\"sort"
-                                                                                                                "-order"
-                                                                                                                "s\": "
-                                                                                                                "[{"
-                                                                                                                "\"orde"
-                                                                                                                "r-"
-                                                                                                                "id\": "
-                                                                                                                "0, "
-                                                                                                                "\"fiel"
-                                                                                                                "ds\": "
-                                                                                                                "[]}"
-                                                                                                                "," ORDER(1, 1, "identity", "asc", "nulls-first") "," ORDER(
-                                                                                                                    2,
-                                                                                                                    3,
-                                                                                                                    "da"
-                                                                                                                    "y",
-                                                                                                                    "de"
-                                                                                                                    "s"
-                                                                                                                    "c",
-                                                                                                                    "nu"
-                                                                                                                    "ll"
-                                                                                                                    "s-"
-                                                                                                                    "la"
-                                                                                                                    "s"
-                                                                                                                    "t") "," ORDER(3,
-                                                                                                                                   1,
-                                                                                                                                   "zigzag",
-                                                                                                                                   "asc",
-                                                                                                                                   "nulls-first") "],"
-                                                                                                                                                  "\"properties\": {}, \"snapshots\": [], \"snapshot-log\": [], \"metadata-log\": [], \"last-sequence-number\": 0}";
     json_t *root;
     struct firn_metadata *metadata;
-    CHECK_OK(op, firn_json_parse(op, firn_text_of(text), "metadata", &root));
+    CHECK_OK(op, firn_json_parse(op, firn_text_of(metadata_json), "metadata", &root));
     firn_json_set_i64(root, "default-sort-order-id", order_id);
     CHECK_OK(op, firn_metadata_parse_json(op, root, &metadata));
     return metadata;
@@ -253,6 +188,15 @@ static void find_sorted(struct firn_op *op, const struct sim_file *files, uint32
     plan->ordering = NULL; /* it ends here */
 }
 
+static void check_found(struct firn_op *op, const char *name, const struct sim_file *files, uint32_t count,
+                        int32_t source_id, bool has_second)
+{
+    struct firn_rewrite_plan plan;
+    find_sorted(op, files, count, source_id, has_second, &plan);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK(plan.files[i].order == files[i].order, "%s: file %u: %d", name, i, plan.files[i].order);
+}
+
 static void sorted_files_are_found(void **state)
 {
     enum { FILES_MAX = 5 };
@@ -341,13 +285,8 @@ static void sorted_files_are_found(void **state)
           2 },
     };
     struct firn_op *op = test_op(state);
-    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
-        struct firn_rewrite_plan plan;
-        find_sorted(op, cases[i].files, cases[i].count, 1, cases[i].has_second, &plan);
-        for (uint32_t k = 0; k < cases[i].count; k++)
-            CHECK(plan.files[k].order == cases[i].files[k].order, "%s: file %u: %d", cases[i].name, k,
-                  plan.files[k].order);
-    }
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++)
+        check_found(op, cases[i].name, cases[i].files, cases[i].count, 1, cases[i].has_second);
 }
 
 /* Upper bounds of texts were raised when they were cut, and a new file's are cut to 16. */
@@ -376,13 +315,8 @@ static void texts_that_were_cut_may_overlap(void **state)
     };
 #undef CUT
     struct firn_op *op = test_op(state);
-    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
-        struct firn_rewrite_plan plan;
-        find_sorted(op, cases[i].files, 2, 2, false, &plan);
-        for (uint32_t k = 0; k < 2; k++)
-            CHECK(plan.files[k].order == cases[i].files[k].order, "%s: file %u: %d", cases[i].name, k,
-                  plan.files[k].order);
-    }
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++)
+        check_found(op, cases[i].name, cases[i].files, 2, 2, false);
 }
 
 enum { RANDOM_TRIALS = 3000, RANDOM_FILES_MAX = 24 };
