@@ -73,11 +73,11 @@ struct computing {
     const struct firn_partition_shape *shape;
     struct firn_output_schema schema; /* of the file */
 
-    struct firn_manifest_list manifests; /* to be read */
-    bool is_incremental;                 /* only what was added to and deleted from the rows there are */
-    pthread_mutex_t lock;                /* of the rows */
-    struct firn_arena arena;             /* theirs: that of the operation is not for several threads */
-    struct firn_map rows;                /* key to struct partition_row */
+    FIRN_ARRAY(struct firn_manifest_file) manifests; /* to be read */
+    bool is_incremental;                             /* only what was added to and deleted from the rows there are */
+    pthread_mutex_t lock;                            /* of the rows */
+    struct firn_arena arena;                         /* theirs: that of the operation is not for several threads */
+    struct firn_map rows;                            /* key to struct partition_row */
     struct firn_buffer key;
 };
 
@@ -174,7 +174,7 @@ static firn_status read_manifest(struct firn_op *op, void *context, size_t index
 {
     struct computing *computing = context;
     struct firn_table *table = computing->table;
-    return firn_manifest_look(op, table->store, table->metadata, &computing->manifests.manifests[index],
+    return firn_manifest_look(op, table->store, table->metadata, &computing->manifests.items[index],
                               (struct firn_manifest_read_options){ .skip_metrics = true }, add_entries, computing);
 }
 
@@ -242,20 +242,15 @@ static firn_status read_base(struct firn_op *op, struct computing *computing, co
     return firn_file_rows_read(op, &config, take_rows, computing);
 }
 
-/* Adds to `out` the manifests that a snapshot wrote. */
-static firn_status add_own_manifests(struct firn_op *op, const struct computing *computing,
-                                     const struct firn_snapshot *snapshot, struct firn_manifest_list *out)
+/* Adds the manifests of a snapshot, or only those that it wrote. */
+static firn_status add_manifests(struct firn_op *op, struct computing *computing, const struct firn_snapshot *snapshot,
+                                 bool only_own)
 {
     struct firn_manifest_list list;
     FIRN_TRY(firn_snapshot_manifests(op, computing->table->store, computing->table->metadata, snapshot, &list));
-    struct firn_manifest_file *joined =
-        FIRN_NEW_ARRAY(op->arena, struct firn_manifest_file, (size_t)out->count + list.count);
-    if (out->count > 0)
-        memcpy(joined, out->manifests, out->count * sizeof *joined);
-    out->manifests = joined;
     for (uint32_t i = 0; i < list.count; i++)
-        if (list.manifests[i].added_snapshot_id == snapshot->id)
-            joined[out->count++] = list.manifests[i];
+        if (!only_own || list.manifests[i].added_snapshot_id == snapshot->id)
+            FIRN_PUSH(op->arena, &computing->manifests, list.manifests[i]);
     return FIRN_OK;
 }
 
@@ -264,7 +259,7 @@ static firn_status list_since(struct firn_op *op, struct computing *computing, i
     const struct firn_metadata *metadata = computing->table->metadata;
     const struct firn_snapshot *at = computing->snapshot;
     for (; at && at->id != base_id; at = firn_metadata_snapshot(metadata, at->parent_id))
-        FIRN_TRY(add_own_manifests(op, computing, at, &computing->manifests));
+        FIRN_TRY(add_manifests(op, computing, at, true));
     return FIRN_OK;
 }
 
@@ -286,8 +281,7 @@ static firn_status begin_rows(struct firn_op *op, struct computing *computing)
     if (base)
         firn_log(op, FIRN_LOG_WARN, "cannot go on from %.*s, computing anew: %s", FIRN_FMT(base->path), op->error.text);
     firn_map_init(&computing->rows, &computing->arena);
-    return firn_snapshot_manifests(op, computing->table->store, computing->table->metadata, computing->snapshot,
-                                   &computing->manifests);
+    return add_manifests(op, computing, computing->snapshot, false);
 }
 
 /* The file ------------------------------------------------------------------------------------------------------- */
@@ -395,7 +389,7 @@ static firn_status sum_up(struct firn_op *op, struct computing *computing)
 {
     FIRN_TRY(define_schema(op, computing));
     FIRN_TRY(begin_rows(op, computing));
-    computing->report->manifest_count = computing->manifests.count;
+    computing->report->manifest_count = (int64_t)computing->manifests.count;
     FIRN_TRY(firn_pool_run(op, computing->pool, computing->manifests.count, 0, read_manifest, computing));
     computing->report->partition_count = (int64_t)computing->rows.count;
     return FIRN_OK;
