@@ -281,12 +281,10 @@ static firn_status check_deletes(struct firn_op *op, const struct firn_data_file
     return FIRN_OK;
 }
 
-static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
+/* What the attempt's snapshot is made of, on the metadata at hand. Only what no earlier round met is read and written.
+ */
+static firn_status build_snapshot(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
-    struct firn_change change;
-    producer->is_final = false;
-    FIRN_TRY(firn_op_check(op));
-    FIRN_TRY(firn_table_refresh(op, producer->table));
     forget_on_upgrade(op, producer);
     firn_summary_init(&attempt->summary, op->arena, producer->partition_limit);
     attempt->sequence_number = producer->format_version > 1 ? producer->table->metadata->last_sequence_number + 1 : 0;
@@ -296,7 +294,35 @@ static firn_status make_attempt(struct firn_op *op, struct firn_producer *produc
     FIRN_TRY(check_base(op, producer));
     FIRN_TRY(load_rows(op, producer, attempt));
     FIRN_TRY(check_deletes(op, producer->carried.files, producer->carried.count, producer->format_version));
-    FIRN_TRY(build_manifests(op, producer, attempt));
+    return build_manifests(op, producer, attempt);
+}
+
+/* Others may commit faster than a snapshot is built. Once an attempt was lost, the table is looked at again before the
+ * next one is spent: what came meanwhile is little, since the rest is kept, so that the rounds get shorter. */
+static firn_status catch_up(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
+{
+    enum { ROUNDS_MAX = 20 };
+    int32_t number = attempt->number;
+    for (int round = 1; number > 1 && round < ROUNDS_MAX; round++) {
+        struct firn_text built_on = producer->table->metadata_location;
+        FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(firn_table_refresh(op, producer->table));
+        if (firn_text_same(producer->table->metadata_location, built_on))
+            return FIRN_OK;
+        *attempt = (struct firn_attempt){ .number = number };
+        FIRN_TRY(build_snapshot(op, producer, attempt));
+    }
+    return FIRN_OK;
+}
+
+static firn_status make_attempt(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
+{
+    struct firn_change change;
+    producer->is_final = false;
+    FIRN_TRY(firn_op_check(op));
+    FIRN_TRY(firn_table_refresh(op, producer->table));
+    FIRN_TRY(build_snapshot(op, producer, attempt));
+    FIRN_TRY(catch_up(op, producer, attempt));
     FIRN_TRY(write_list(op, producer, attempt)); /* (1) */
     firn_snapshot_change_of(op, producer, attempt, &change);
     return firn_catalog_commit(op, producer->table, change.requirements, change.updates);

@@ -609,6 +609,50 @@ static void retries_end_and_leave_nothing(void **state)
     op->env = firn_env_real();
 }
 
+/* A writer that commits whenever a snapshot was begun, some times. */
+struct busy_writer {
+    struct world *world;
+    int commits;
+};
+
+static firn_status commit_meanwhile(struct firn_op *op, void *context, const struct firn_metadata *metadata)
+{
+    static const char *const names[] = { "p1", "p2", "p3", "p4", "p5" };
+    struct busy_writer *writer = context;
+    struct fixture peer;
+    (void)metadata;
+    if (writer->commits == FIRN_COUNT_OF(names))
+        return FIRN_OK;
+    CHECK_OK(op, fixture_open(op, writer->world->store, FIRN_TEXT("mem://w"), &peer));
+    CHECK_OK(op, fixture_load(op, &peer));
+    struct firn_data_file file = fixture_file(op, &peer, names[writer->commits++], 3);
+    CHECK_OK(op, fixture_append(op, &peer, &file, 1));
+    fixture_close(&peer);
+    return FIRN_OK;
+}
+
+/* More commits come than attempts are allowed: what comes while a snapshot is built costs no attempt. */
+static void a_busy_writer_does_not_outrun(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_env env = *firn_env_real();
+    env.sleep_ms = no_sleep;
+    op->env = &env;
+    struct world world;
+    begin(op, &world, "{\"commit.retry.num-retries\": \"1\"}");
+    struct firn_data_file d = append_one(op, &world, "d"), n = fixture_file(op, &world.fixture, "n", 3);
+    struct busy_writer writer = { .world = &world };
+    struct firn_base_check check = { commit_meanwhile, &writer };
+    struct firn_snapshot_change change = plan(&world, &d, 1, &n);
+    change.check = &check;
+    struct firn_snapshot_result result;
+    CHECK_OK(op, firn_snapshot_commit(op, NULL, &world.fixture.table, &change, &result));
+    assert_int_equal(result.attempts, 2);
+    check_live(op, &world, "n p1 p2 p3 p4 p5");
+    end(op, &world);
+    op->env = firn_env_real();
+}
+
 /* A carry_over that says everything in one delete file a call, "c1" for the first. */
 struct carrier {
     struct world *world;
@@ -826,6 +870,7 @@ int main(void)
         TEST(a_lost_race_is_run_again),
         TEST(row_ids_given_between_attempts_stay),
         TEST(retries_end_and_leave_nothing),
+        TEST(a_busy_writer_does_not_outrun),
         TEST(deletes_are_carried_over),
         TEST(lost_races_carry_what_they_meet),
         TEST(what_was_carried_goes_with_a_definite_failure),

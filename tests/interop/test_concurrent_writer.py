@@ -60,6 +60,8 @@ class Writer(threading.Thread):
             while not self.stopping.is_set():
                 self.upsert() if self.random.random() < 0.7 else self.delete_by_position()
                 self.commits += 1
+                # Bursts and rests: one without any could outrun whatever reads before it writes.
+                time.sleep(self.random.choice([0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0.3]))
         except BaseException as problem:  # pylint: disable=broad-except # for the test to raise
             self.problem = problem
 
