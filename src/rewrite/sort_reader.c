@@ -1,0 +1,188 @@
+/* Steps of reading, and what they take of memory. */
+#include "rewrite/sort_reader.h"
+
+#include "base/math.h"
+#include "rewrite/sort_output.h"
+
+#define STEP_ROWS_FIRST 4096 /* before it is known what rows take */
+#define STEP_ROWS_MAX   (INT64_C(1) << 19)
+#define STEP_DIVISOR    8   /* a step takes no more than this part of the share */
+#define FIRST_GROWTH    128 /* and the first one this part as input */
+#define GROWTH_DIVISOR  5   /* buffers have so much room to grow */
+
+enum { KEY_ROWS_AT_ONCE = 4096 };
+
+static void choose_leaves(struct firn_op *op, bool keys_only, struct firn_sort_reader *reader)
+{
+    const struct firn_sort_key *key = reader->key;
+    reader->leaves = reader->run->leaf_order;
+    reader->leaf_count = reader->run->schema.leaf_count;
+    if (!keys_only)
+        return;
+    uint32_t *leaves = FIRN_NEW_ARRAY(op->arena, uint32_t, key->leaf_count);
+    for (uint32_t i = 0; i < key->leaf_count; i++)
+        leaves[i] = key->leaves[i]->node->leaf_index;
+    reader->leaves = leaves;
+    reader->leaf_count = key->leaf_count;
+}
+
+void firn_sort_reader_init(struct firn_op *op, const struct firn_sort_reader_config *config,
+                           struct firn_sort_reader *out)
+{
+    struct firn_group_run *run = config->run;
+    *out = (struct firn_sort_reader){ .run = run, .key = config->key };
+    choose_leaves(op, config->keys_only, out);
+    firn_sort_batch_init(op, config->key, &out->keys);
+    out->columns = FIRN_NEW_ARRAY(op->arena, struct firn_held_column, run->schema.leaf_count);
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+        out->columns[i].leaf = run->schema.leaves[i].node;
+    out->target = (struct firn_sort_target){ out->columns, &out->partitions, config->partition_rows };
+    out->selection = (struct firn_selection){
+        .run = run,
+        .route = config->route,
+        .sorting = &out->target,
+        .output_count = 1,
+        .with_left_out = !config->keys_only && run->context->verify == FIRN_VERIFY_FULL,
+    };
+    firn_selection_init(op, &out->selection);
+    out->feeds = firn_feeds_new(op, run, &out->selection);
+}
+
+/* Memory. */
+
+uint64_t firn_sort_reader_held_bytes(const struct firn_sort_reader *reader)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < reader->leaf_count; i++)
+        bytes += firn_held_column_bytes(&reader->columns[reader->leaves[i]]);
+    return bytes + bytes / GROWTH_DIVISOR;
+}
+
+/* Bytes of the batch's keys: twice their length, as some are made of images of the same size. */
+static uint64_t key_bytes(const struct firn_sort_reader *reader)
+{
+    const struct firn_sort_key *key = reader->key;
+    uint64_t bytes = 0;
+    if (key->key_bytes > 0)
+        return 2 * (uint64_t)key->key_bytes * reader->row_count;
+    for (uint32_t i = 0; i < key->leaf_count; i++)
+        bytes += firn_held_column_bytes(&reader->columns[key->leaves[i]->node->leaf_index]);
+    return 2 * (bytes + reader->row_count * (FIRN_SORT_PREFIX_BYTES + sizeof(uint64_t)));
+}
+
+/* What the batch takes when it is sorted. */
+static uint64_t batch_memory(const struct firn_sort_reader *reader)
+{
+    uint64_t row_bytes = FIRN_KEY_SORT_ROW_BYTES + sizeof(uint32_t) + sizeof(uint32_t);
+    return firn_sort_reader_held_bytes(reader) + key_bytes(reader) + row_bytes * reader->row_count;
+}
+
+/* Input that the next step may take: part of what the batch has room for. */
+static double step_bytes(const struct firn_sort_reader *reader, double share)
+{
+    double used = (double)batch_memory(reader), most = share / STEP_DIVISOR;
+    if (used > 0 && share - used < most / 2)
+        return 0;
+    return FIRN_MIN(share - used, most) / FIRN_MAX(reader->growth, 1);
+}
+
+uint32_t firn_sort_reader_plan(const struct firn_sort_reader *reader, const struct firn_window *window, uint64_t bytes)
+{
+    int64_t listed = (int64_t)(reader->run->window_bytes / sizeof(struct firn_row_range));
+    int64_t rows = FIRN_MIN(FIRN_MIN(firn_window_rows(window), listed), STEP_ROWS_MAX);
+    bool is_first = reader->growth == 0;
+    double input = is_first ? (double)bytes / FIRST_GROWTH : step_bytes(reader, (double)bytes);
+    if (input <= 0)
+        return 0;
+    rows = FIRN_MIN(rows, firn_window_rows_within(window, input));
+    return (uint32_t)(is_first ? FIRN_MIN(rows, STEP_ROWS_FIRST) : rows);
+}
+
+/* Reading. */
+
+static firn_status work_column(struct firn_op *op, void *context, size_t index)
+{
+    struct firn_sort_reader *reader = context;
+    return firn_feed_run(op, &reader->feeds[reader->leaves[index]], reader->window, reader->step_rows);
+}
+
+firn_status firn_sort_reader_step(struct firn_op *op, struct firn_sort_reader *reader, struct firn_window *window,
+                                  uint32_t rows)
+{
+    double before = (double)batch_memory(reader), input = FIRN_MAX(firn_window_bytes_of(window, rows), 1);
+    reader->window = window;
+    reader->step_rows = rows;
+    FIRN_TRY(firn_selection_step(op, &reader->selection, window, rows));
+    uint32_t width = firn_window_columns_at_once(window, rows);
+    FIRN_TRY(firn_pool_run(op, reader->run->context->pool, reader->leaf_count, width, work_column, reader));
+    reader->row_count += (uint32_t)reader->selection.lists[0].row_count;
+    reader->growth = FIRN_MAX(reader->growth, ((double)batch_memory(reader) - before) / input);
+    return FIRN_OK;
+}
+
+/* Keys. */
+
+static firn_status add_key_leaf(struct firn_op *op, void *context, size_t index)
+{
+    struct firn_sort_reader *reader = context;
+    const struct firn_held_column *column = &reader->columns[reader->key->leaves[index]->node->leaf_index];
+    uint32_t rows[KEY_ROWS_AT_ONCE];
+    struct firn_taken_rows taken = { 0 };
+    struct firn_vector vector;
+    firn_status status = FIRN_OK;
+    for (uint32_t row = 0; status == FIRN_OK && row < column->row_count; row += KEY_ROWS_AT_ONCE) {
+        uint32_t count = FIRN_MIN(column->row_count - row, (uint32_t)KEY_ROWS_AT_ONCE);
+        for (uint32_t i = 0; i < count; i++)
+            rows[i] = row + i;
+        status = firn_held_column_take(op, column, rows, count, &taken, &vector);
+        if (status == FIRN_OK)
+            status = firn_sort_batch_add(op, &reader->keys, (uint32_t)index, &vector, row);
+    }
+    firn_taken_rows_done(&taken);
+    return status;
+}
+
+/* Partitions come one after the other: their numbers stand in front of the keys. */
+static void write_prefixes(const struct firn_sort_reader *reader)
+{
+    const uint32_t *partitions = (const uint32_t *)(const void *)reader->partitions.data;
+    uint8_t *bytes = reader->keys.bytes.data;
+    for (uint32_t i = 0; i < reader->row_count; i++) {
+        ptrdiff_t offset = firn_sort_batch_key(&reader->keys, i).data - bytes;
+        firn_store_be32(bytes + offset, reader->partitions.len > 0 ? partitions[i] : 0);
+    }
+}
+
+firn_status firn_sort_reader_make_keys(struct firn_op *op, struct firn_sort_reader *reader)
+{
+    FIRN_TRY(firn_sort_batch_begin(op, &reader->keys, reader->row_count));
+    FIRN_TRY(firn_pool_run(op, reader->run->context->pool, reader->key->leaf_count, 0, add_key_leaf, reader));
+    FIRN_TRY(firn_sort_batch_finish(op, &reader->keys));
+    write_prefixes(reader);
+    return FIRN_OK;
+}
+
+/* The end. */
+
+void firn_sort_reader_clear(struct firn_sort_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->run->schema.leaf_count; i++)
+        firn_held_column_clear(&reader->columns[i]);
+    firn_sort_batch_done(&reader->keys);
+    firn_buffer_clear(&reader->partitions);
+    reader->row_count = 0;
+}
+
+void firn_sort_reader_end(struct firn_sort_reader *reader, struct firn_output_files *files)
+{
+    firn_feeds_done(reader->feeds, reader->run, files);
+    firn_selection_done(&reader->selection);
+}
+
+void firn_sort_reader_done(struct firn_sort_reader *reader)
+{
+    firn_sort_reader_clear(reader);
+    for (uint32_t i = 0; i < reader->run->schema.leaf_count; i++)
+        firn_held_column_done(&reader->columns[i]);
+    firn_buffer_done(&reader->partitions);
+}
