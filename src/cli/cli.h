@@ -292,9 +292,9 @@ FIRN_CHECKED firn_status cli_run_statement(struct firn_op *op, struct cli *cli,
 struct firn_progress;
 struct firn_progress *cli_progress(struct firn_op *op, struct cli *cli, const char *what);
 
-extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_demo, cmd_remove_orphan_files,
-    cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_maintain, cmd_health, cmd_advise, cmd_backtest,
-    cmd_sql, cmd_help;
+extern const struct cli_command cmd_describe, cmd_inspect, cmd_rewrite_data_files, cmd_plan, cmd_demo,
+    cmd_remove_orphan_files, cmd_undelete, cmd_journal, cmd_expire_snapshots, cmd_verify, cmd_maintain, cmd_health,
+    cmd_advise, cmd_backtest, cmd_sql, cmd_help;
 extern const struct cli_command cmd_rewrite_position_delete_files, cmd_convert_equality_deletes, cmd_rewrite_manifests;
 extern const struct cli_command cmd_explain, cmd_compute_table_stats, cmd_compute_partition_stats;
 extern const struct cli_command cmd_set_properties, cmd_unset_properties, cmd_write_order;

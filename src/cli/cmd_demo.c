@@ -163,7 +163,7 @@ static void print_next(struct cli *cli, struct firn_text folder)
             "\nThe table stays there to play with; PyIceberg opens it by the same URI. Next, try:\n\n"
             "  firn --uri %.*s --catalog demo describe %s --count\n\n"
             "and on a table of your own, to see a plan and change nothing:\n\n"
-            "  firn rewrite-data-files namespace.table --dry-run\n",
+            "  firn plan namespace.table\n",
             FIRN_FMT(cli_shell_text(&cli->arena, uri)), table_name);
 }
 

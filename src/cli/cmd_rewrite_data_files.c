@@ -14,38 +14,45 @@ struct rewrite_args {
 
 #define ARG(member) offsetof(struct rewrite_args, member)
 
+/* What decides what is rewritten, and how. */
+/* clang-format off */
+#define REWRITE_OPTIONS \
+    { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true, "Table whose data files are rewritten" }, \
+    { "strategy", CLI_TEXT, ARG(strategy), "NAME", NULL, NULL, 0, 0, false, \
+      "binpack (the default), or sort, which --sort-order implies" }, \
+    { "sort-order", CLI_TEXT, ARG(sort_order), "ORDER", NULL, NULL, 0, 0, false, \
+      "Order of rows for strategy sort, instead of the table's own: 'account_id DESC NULLS LAST, days(ts)', " \
+      "'zorder(a, b)' or firn's own 'hilbert(a, b)'" }, \
+    { "option", CLI_PAIRS, ARG(options), "KEY=VALUE", NULL, NULL, 0, 0, false, \
+      "An entry of Spark's options map (repeatable): target-file-size-bytes, min-file-size-bytes, max-file-size-bytes, " \
+      "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, " \
+      "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits, " \
+      "partial-progress.max-failed-commits, use-starting-sequence-number, output-spec-id, max-files-to-rewrite, " \
+      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; for strategy sort compression-factor " \
+      "and " \
+      "shuffle-partitions-per-file, for zorder(...) var-length-contribution and max-output-size; and firn's own " \
+      "carry-over-deletes, layout, force-rung, sort-within-files and rewrite-unsorted-only" }, \
+    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false, \
+      "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" }, \
+    { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" }, \
+    { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false, \
+      "Proof before the commit: counts and footers, or also a fingerprint of every column" }, \
+    { "max-bytes", CLI_BYTES, ARG(max_bytes), "SIZE", NULL, NULL, 1, INT64_MAX, false, \
+      "Rewrite at most so many bytes of data files, best gain first" }, \
+    { "max-requests", CLI_NUMBER, ARG(max_requests), "N", NULL, NULL, 1, INT64_MAX, false, \
+      "Make at most so many requests, as predicted and as counted, best gain first" }, \
+    { "max-time", CLI_TEXT, ARG(max_time), "TIME", NULL, NULL, 0, 0, false, \
+      "Begin no group of files that would not be done in this time at the pace so far: 45m" }
+/* clang-format on */
+
 static const struct cli_option options[] = {
-    { "table", CLI_POSITIONAL, ARG(table), "TABLE", NULL, NULL, 0, 0, true, "Table whose data files are rewritten" },
-    { "strategy", CLI_TEXT, ARG(strategy), "NAME", NULL, NULL, 0, 0, false,
-      "binpack (the default), or sort, which --sort-order implies" },
-    { "sort-order", CLI_TEXT, ARG(sort_order), "ORDER", NULL, NULL, 0, 0, false,
-      "Order of rows for strategy sort, instead of the table's own: 'account_id DESC NULLS LAST, days(ts)', "
-      "'zorder(a, b)' or firn's own 'hilbert(a, b)'" },
-    { "option", CLI_PAIRS, ARG(options), "KEY=VALUE", NULL, NULL, 0, 0, false,
-      "An entry of Spark's options map (repeatable): target-file-size-bytes, min-file-size-bytes, max-file-size-bytes, "
-      "min-input-files, max-file-group-size-bytes, max-file-group-input-files, max-concurrent-file-group-rewrites, "
-      "rewrite-all, rewrite-job-order, partial-progress.enabled, partial-progress.max-commits, "
-      "partial-progress.max-failed-commits, use-starting-sequence-number, output-spec-id, max-files-to-rewrite, "
-      "delete-file-threshold, delete-ratio-threshold, remove-dangling-deletes; for strategy sort compression-factor "
-      "and "
-      "shuffle-partitions-per-file, for zorder(...) var-length-contribution and max-output-size; and firn's own "
-      "carry-over-deletes, layout, force-rung, sort-within-files and rewrite-unsorted-only" },
-    { "where", CLI_TEXT, ARG(where), "PREDICATE", NULL, NULL, 0, 0, false,
-      "Rewrite only files that may hold rows matching this Spark SQL predicate; whole files are in or out" },
-    { "branch", CLI_TEXT, ARG(branch), "NAME", NULL, NULL, 0, 0, false, "Branch to read and commit to (main)" },
-    { "verify", CLI_CHOICE, ARG(verify), "LEVEL", "counts", "counts|full", 0, 0, false,
-      "Proof before the commit: counts and footers, or also a fingerprint of every column" },
-    { "max-bytes", CLI_BYTES, ARG(max_bytes), "SIZE", NULL, NULL, 1, INT64_MAX, false,
-      "Rewrite at most so many bytes of data files, best gain first" },
-    { "max-requests", CLI_NUMBER, ARG(max_requests), "N", NULL, NULL, 1, INT64_MAX, false,
-      "Make at most so many requests, as predicted and as counted, best gain first" },
-    { "max-time", CLI_TEXT, ARG(max_time), "TIME", NULL, NULL, 0, 0, false,
-      "Begin no group of files that would not be done in this time at the pace so far: 45m" },
+    REWRITE_OPTIONS,
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,
       "Print the plan with a reason for every file, what its deletes cost and what would be done to its columns, and "
       "change nothing" },
     { 0 },
 };
+static const struct cli_option plan_options[] = { REWRITE_OPTIONS, { 0 } };
 
 static struct firn_text rows_text(struct firn_arena *arena, int64_t min, int64_t max)
 {
@@ -268,20 +275,22 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
     return cli_print_row(op, cli, &row);
 }
 
-static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
-{
-    const struct rewrite_args *args = arguments;
+/* What the arguments come to. */
+struct planned {
     struct firn_table table;
     struct firn_rewrite_plan *plan;
-    struct firn_rewrite_data_files_report report = { 0 };
+    struct firn_pool *pool;
     struct cli_work work;
+};
 
+static firn_status make_plan(struct firn_op *op, struct cli *cli, const struct rewrite_args *args, struct planned *out)
+{
     struct firn_rewrite_limits limits = { .bytes_max = args->max_bytes, .requests_max = args->max_requests };
     if (cli_is_given(cli, "sort-order") && firn_text_trim(args->sort_order).len == 0)
         return firn_fail(op, FIRN_USAGE, "the sort order is empty: give columns, or leave it away");
     if (args->max_time.len > 0)
         FIRN_TRY(firn_age_parse(op, "max-time", args->max_time, &limits.time_ms_max));
-    FIRN_TRY(cli_open_table(op, cli, args->table, &table));
+    FIRN_TRY(cli_open_table(op, cli, args->table, &out->table));
     struct firn_rewrite_data_files_args procedure = {
         .strategy = args->strategy,
         .sort_order = args->sort_order,
@@ -293,20 +302,34 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
         .memory_bytes_max = firn_session_memory_bytes_max(cli->session),
         .limits = limits,
     };
-    struct firn_pool *pool = firn_session_pool(cli->session);
-    FIRN_TRY(firn_context(op, firn_rewrite_data_files_plan(op, pool, &table, &procedure, &plan), "table %.*s",
-                          FIRN_FMT(table.name)));
-    FIRN_TRY(cli_work_begin(op, cli, firn_rewrite_plan_work(plan), &work));
-    if (args->dry_run) {
-        firn_rewrite_data_files_look(op, pool, &table, plan);
-        return print_plan(op, cli, plan, &work);
-    }
-    firn_status status =
-        firn_rewrite_data_files_apply(op, pool, &table, plan, cli_progress(op, cli, "rewrite-data-files"), &report);
+    out->pool = firn_session_pool(cli->session);
+    FIRN_TRY(firn_context(op, firn_rewrite_data_files_plan(op, out->pool, &out->table, &procedure, &out->plan),
+                          "table %.*s", FIRN_FMT(out->table.name)));
+    return cli_work_begin(op, cli, firn_rewrite_plan_work(out->plan), &out->work);
+}
+
+static firn_status run_plan(struct firn_op *op, struct cli *cli, const void *args)
+{
+    struct planned planned;
+    FIRN_TRY(make_plan(op, cli, args, &planned));
+    firn_rewrite_data_files_look(op, planned.pool, &planned.table, planned.plan);
+    return print_plan(op, cli, planned.plan, &planned.work);
+}
+
+static firn_status run(struct firn_op *op, struct cli *cli, const void *arguments)
+{
+    const struct rewrite_args *args = arguments;
+    struct firn_rewrite_data_files_report report = { 0 };
+    struct planned planned;
+    if (args->dry_run)
+        return run_plan(op, cli, args);
+    FIRN_TRY(make_plan(op, cli, args, &planned));
+    firn_status status = firn_rewrite_data_files_apply(op, planned.pool, &planned.table, planned.plan,
+                                                       cli_progress(op, cli, "rewrite-data-files"), &report);
     if (status != FIRN_OK && status != FIRN_PARTIAL)
-        return firn_context(op, status, "table %.*s", FIRN_FMT(table.name));
-    cli_work_end(op, cli, &work);
-    FIRN_TRY(print_report(op, cli, &report, &work));
+        return firn_context(op, status, "table %.*s", FIRN_FMT(planned.table.name));
+    cli_work_end(op, cli, &planned.work);
+    FIRN_TRY(print_report(op, cli, &report, &planned.work));
     return status;
 }
 
@@ -367,4 +390,22 @@ const struct cli_command cmd_rewrite_data_files = {
     .args_size = sizeof(struct rewrite_args),
     .call_arguments = 6,
     .run = run,
+};
+
+const struct cli_command cmd_plan = {
+    .name = "plan",
+    .summary = "Show what rewrite-data-files would do, and write nothing",
+    .description =
+        "Prints the plan that rewrite-data-files with the same options would carry out: which files make a group, with "
+        "a "
+        "reason for every file that is taken or left, what their deletes cost, requests, bytes and money, and for each "
+        "column how its pages would be taken over (spliced, remapped or transcoded) and why no cheaper "
+        "way is open. For that it looks into the first files of each group, and samples them as the rewrite would. The "
+        "same as rewrite-data-files --dry-run, and works on a metadata.json as on a table.",
+    .examples = "  firn plan db.txn\n"
+                "  firn plan db.txn --option layout=fastest\n"
+                "  firn plan db.txn --where \"created_at >= date '2026-07-01'\" --output json\n",
+    .options = plan_options,
+    .args_size = sizeof(struct rewrite_args),
+    .run = run_plan,
 };

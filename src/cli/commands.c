@@ -33,6 +33,7 @@ const struct cli_option cli_global_options[] = {
 
 const struct cli_command *const cli_commands[] = {
     &cmd_maintain,
+    &cmd_plan,
     &cmd_rewrite_data_files,
     &cmd_rewrite_position_delete_files,
     &cmd_convert_equality_deletes,

@@ -15,7 +15,7 @@ from lake import full_name
 from tables import EVENTS, append_events
 
 COMMANDS = [
-    "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "compute-table-stats", "compute-partition-stats",
+    "plan", "rewrite-data-files", "rewrite-position-delete-files", "convert-equality-deletes", "rewrite-manifests", "compute-table-stats", "compute-partition-stats",
     "expire-snapshots", "create-branch",
     "create-tag", "drop-branch", "drop-tag", "set-properties", "unset-properties", "write-order", "sql", "rollback-to-snapshot",
     "explain", "rollback-to-timestamp", "set-current-snapshot", "fast-forward", "cherrypick-snapshot", "publish-changes",
@@ -122,6 +122,9 @@ def test_dry_run_prints_the_plan_and_changes_nothing(firn, lake, table):
     assert columns and all(column["rung"] in ("splice", "remap", "transcode") for column in columns)
     text = firn("rewrite-data-files", full_name(table), "--dry-run").out
     assert text and not text.lstrip().startswith("{")
+    assert firn("--output", "json", "plan", full_name(table)).json["groups"] == plan["groups"]
+    assert firn("plan", full_name(table)).out == text
+    assert lake.load(table).metadata_location == before
 
 
 def test_backtest(firn, lake, table):
