@@ -16,7 +16,7 @@
 #define ONE_MALLOC_EACH 0
 #endif
 
-enum { BLOCK_BYTES_MIN = 8192, BLOCK_BYTES_MAX = 1 << 20 };
+enum { BLOCK_BYTES_MIN = 1024, BLOCK_BYTES_MAX = 1 << 20 };
 
 struct firn_arena_block {
     struct firn_arena_block *next;

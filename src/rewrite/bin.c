@@ -186,14 +186,14 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     return FIRN_OK;
 }
 
-/* Ends the row group, and the file when it has reached its size. */
+/* Ends the row group, and the file when it has reached its size, or what memory allows. */
 static firn_status end_row_group(struct firn_op *op, struct pass *pass, struct firn_output *output)
 {
     double guessed = (double)firn_output_row_group_bytes(output) + (double)firn_output_file_bytes(output);
     FIRN_TRY(firn_output_flush(op, output));
     pass->output_done += (double)firn_output_file_bytes(output) - guessed;
     uint64_t least = FIRN_MIN(pass->run->row_group_bytes, pass->run->group->file_bytes_max) / TOLERANCE_DIVISOR;
-    if (row_group_target(pass, output) > least)
+    if (row_group_target(pass, output) > least && !firn_output_is_crowded(output))
         return FIRN_OK;
     return firn_output_finish(op, output);
 }

@@ -43,14 +43,16 @@ firn_status firn_rewrite_settings_check(struct firn_op *op, const struct firn_me
     return firn_write_options_new(op, metadata, FIRN_WRITE_DATA, &schema, &options);
 }
 
-/* A bin's memory: shares for input, half for row groups being encoded, the rest for pages in work. A row group's
- * buffers are larger than what is in them, and each column has some beside its pages. */
+/* A bin's memory: shares for input, half for row groups being encoded, some for what must be known of those written,
+ * the rest for pages in work. A row group's buffers are larger than what is in them, and each column has some beside
+ * its pages. */
 static void share_memory(struct firn_group_run *run)
 {
     uint64_t memory = group_memory(run) / bins_at_once(run);
     run->window_bytes = FIRN_MIN(FIRN_MAX(memory / 8, WINDOW_BYTES_MIN), WINDOW_BYTES_MAX);
     run->chunk_bytes = memory / 4;
     run->encoder_bytes = memory / 2;
+    run->metadata_bytes = memory / 8;
     uint64_t beside = FIRN_MIN(run->schema.leaf_count * LEAF_BYTES, run->encoder_bytes / 4 * 3);
     uint64_t fit = (run->encoder_bytes - beside) / 4 * 3;
     run->row_group_bytes = FIRN_MAX(FIRN_MIN(run->options.row_group_bytes, fit), 1);

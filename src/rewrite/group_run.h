@@ -32,6 +32,7 @@ struct firn_group_run {
     uint64_t chunk_bytes;             /* column chunks and pages of one row group to hold between steps */
     uint64_t encoder_bytes;           /* memory of row groups being encoded at which the largest ends */
     uint64_t row_group_bytes;         /* encoded bytes at which a row group ends */
+    uint64_t metadata_bytes;          /* of the row groups of a file being written, at which it ends */
 
     atomic_uint_fast64_t requests;
 

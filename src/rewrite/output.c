@@ -87,6 +87,12 @@ uint64_t firn_output_memory(const struct firn_output *output)
     return bytes;
 }
 
+bool firn_output_is_crowded(const struct firn_output *output)
+{
+    return output->writer &&
+           firn_parquet_writer_memory(output->writer) + output->file_arena.used_bytes > output->run->metadata_bytes;
+}
+
 uint64_t firn_output_file_bytes(const struct firn_output *output)
 {
     return output->store_writer ? firn_store_writer_sink(output->store_writer)->offset : 0;
@@ -157,15 +163,20 @@ static firn_status write_row_group(struct firn_op *op, struct firn_output *outpu
 
 firn_status firn_output_flush(struct firn_op *op, struct firn_output *output)
 {
+    struct firn_arena scratch, *results = op->arena;
     uint32_t leaf_count = output->run->schema.leaf_count;
     if (output->row_group_rows == 0)
         return FIRN_OK;
+    firn_arena_init(&scratch);
+    op->arena = &scratch; /* of a file there may be very many row groups */
     struct firn_encoded_chunk *chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, leaf_count);
     firn_status status = write_row_group(op, output, chunks);
     if (status == FIRN_OK)
         output->file_rows += output->row_group_rows;
     for (uint32_t i = 0; i < leaf_count; i++)
         firn_encoded_chunk_done(&chunks[i]);
+    op->arena = results;
+    firn_arena_done(&scratch);
     close_writers(output);
     return status;
 }

@@ -61,6 +61,8 @@ uint32_t firn_output_number(struct firn_output *output);
 uint64_t firn_output_row_group_bytes(const struct firn_output *output);
 /* What the row group's buffers take now. */
 uint64_t firn_output_memory(const struct firn_output *output);
+/* Whether what the file in progress must keep in memory of its row groups passes its share: it should end. */
+bool firn_output_is_crowded(const struct firn_output *output);
 /* Encoded bytes that the file in progress has already, without the row group in progress. */
 uint64_t firn_output_file_bytes(const struct firn_output *output);
 /* Ends the row group; opens the file if it is the first. Does nothing when the row group has no rows. */

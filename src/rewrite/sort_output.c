@@ -179,6 +179,8 @@ static firn_status end_full(struct firn_op *op, struct appending *appending)
         return FIRN_OK;
     if (is_full && !target.is_last_file && file_bytes >= target.file_bytes * (1 - 1.0 / TOLERANCE_DIVISOR))
         return note_full(op, appending);
+    if (firn_output_is_crowded(&output->output))
+        return note_full(op, appending);
     if ((is_full && !target.is_last_row_group) || firn_output_memory(&output->output) > memory)
         return firn_output_flush(op, &output->output);
     return FIRN_OK;

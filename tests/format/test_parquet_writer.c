@@ -535,6 +535,30 @@ static void files_say_what_they_hold(void **state)
     firn_buffer_done(&file);
 }
 
+/* Until a file ends, little is kept of each chunk: of wide tables there are a hundred thousand. */
+static void finished_row_groups_take_little_memory(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_footer schema = { 0 }, *written;
+    struct firn_buffer file = { 0 };
+    struct firn_sink sink = firn_sink_to_buffer(&file);
+    struct firn_parquet_writer *writer;
+    build_annotated(op, &schema);
+    struct firn_encoded_chunk *chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, schema.leaf_count);
+    CHECK_OK(op, firn_parquet_writer_open(op, &schema, &sink, &writer));
+    for (int group = 0; group < 200; group++) {
+        for (uint32_t i = 0; i < schema.leaf_count; i++)
+            encode_null(op, schema.leaves[i], &chunks[i]);
+        CHECK_OK(op, firn_parquet_writer_add(op, writer, chunks, 1));
+    }
+    uint64_t most = (uint64_t)200 * schema.leaf_count * 1024;
+    CHECK(firn_parquet_writer_memory(writer) < most, "%" PRIu64 " bytes", firn_parquet_writer_memory(writer));
+    CHECK_OK(op, firn_parquet_writer_finish(op, writer, &written));
+    assert_int_equal(written->row_group_count, 200);
+    firn_parquet_writer_close(writer);
+    firn_buffer_done(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +571,7 @@ int main(void)
         TEST(chunks_with_nan_have_no_bounds_in_the_file),
         TEST(memory_limits_are_reported),
         TEST(files_say_what_they_hold),
+        TEST(finished_row_groups_take_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

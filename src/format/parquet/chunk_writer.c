@@ -111,7 +111,7 @@ uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
         &writer->pages.body,      &writer->pages.compressed, &writer->dictionary.plain, &writer->dictionary.starts,
         &writer->dictionary.slots
     };
-    uint64_t bytes = firn_bloom_builder_memory(&writer->bloom);
+    uint64_t bytes = firn_bloom_builder_memory(&writer->bloom) + writer->arena.used_bytes + writer->results.used_bytes;
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
         bytes += buffers[i]->capacity;
     return bytes;

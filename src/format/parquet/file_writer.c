@@ -5,21 +5,15 @@
 
 #include <assert.h>
 
-/* What is kept of a chunk until the page indexes are written. */
-struct chunk_indexes {
-    struct firn_offset_index offsets;
-    struct firn_column_index bounds;
-};
-
 struct firn_parquet_writer {
     struct firn_arena arena;   /* holds the writer itself */
-    struct firn_arena results; /* row groups, indexes, and what the chunks brought: goes with the footer */
+    struct firn_arena results; /* row groups, and what their chunks say: goes with the footer */
     const struct firn_footer *schema;
     struct firn_sink *sink;
     uint64_t start; /* the sink's offset where the file begins */
     int64_t row_count;
     FIRN_ARRAY(struct firn_row_group) groups;
-    FIRN_ARRAY(struct chunk_indexes *) indexes; /* one array of leaf_count a row group */
+    struct firn_buffer column_indexes, offset_indexes; /* of all chunks so far, printed, end to end */
 };
 
 static const uint8_t magic[] = { 'P', 'A', 'R', '1' };
@@ -48,9 +42,16 @@ void firn_parquet_writer_close(struct firn_parquet_writer *writer)
 {
     if (!writer)
         return;
+    firn_buffer_done(&writer->column_indexes);
+    firn_buffer_done(&writer->offset_indexes);
     firn_arena_done(&writer->results);
     struct firn_arena arena = writer->arena;
     firn_arena_done(&arena);
+}
+
+uint64_t firn_parquet_writer_memory(const struct firn_parquet_writer *writer)
+{
+    return writer->results.used_bytes + writer->column_indexes.capacity + writer->offset_indexes.capacity;
 }
 
 static int64_t file_offset(const struct firn_parquet_writer *writer)
@@ -69,17 +70,62 @@ static void move_offsets(struct firn_encoded_chunk *chunk, int64_t by)
         chunk->offset_index.pages[i].offset += by;
 }
 
+static void *keep(struct firn_arena *arena, const void *items, size_t count, size_t item_bytes)
+{
+    void *kept = count > 0 ? firn_arena_alloc_array(arena, count, item_bytes) : NULL;
+    if (kept)
+        memcpy(kept, items, count * item_bytes);
+    return kept;
+}
+
+/* The metadata alone of a chunk, in as little memory as they need: there may be very many until the file ends. */
+static struct firn_column_chunk keep_metadata(struct firn_arena *arena, const struct firn_column_chunk *chunk)
+{
+    struct firn_column_chunk kept = *chunk;
+    struct firn_parquet_statistics *statistics = &kept.statistics;
+    struct firn_size_statistics *sizes = &kept.sizes;
+    kept.encodings = keep(arena, chunk->encodings, chunk->encoding_count, sizeof *kept.encodings);
+    kept.encoding_stats = keep(arena, chunk->encoding_stats, chunk->encoding_stats_count, sizeof *kept.encoding_stats);
+    statistics->min_value = firn_bytes_copy(arena, statistics->min_value);
+    statistics->max_value = firn_bytes_copy(arena, statistics->max_value);
+    sizes->rep_histogram = keep(arena, sizes->rep_histogram, sizes->rep_histogram_count, sizeof(int64_t));
+    sizes->def_histogram = keep(arena, sizes->def_histogram, sizes->def_histogram_count, sizeof(int64_t));
+    return kept;
+}
+
+static firn_status check_index(struct firn_op *op, size_t bytes, int32_t *out)
+{
+    if (bytes > INT32_MAX)
+        return firn_fail(op, FIRN_LIMIT, "a page index of %zu bytes is more than the %d that Parquet allows", bytes,
+                         INT32_MAX);
+    *out = (int32_t)bytes;
+    return FIRN_OK;
+}
+
+static firn_status print_indexes(struct firn_op *op, struct firn_parquet_writer *writer,
+                                 const struct firn_encoded_chunk *chunk, struct firn_column_chunk *metadata)
+{
+    size_t columns = writer->column_indexes.len, offsets = writer->offset_indexes.len;
+    if (chunk->column_index.page_count > 0)
+        FIRN_TRY(firn_column_index_print(op, &chunk->column_index, &writer->column_indexes));
+    if (chunk->offset_index.page_count > 0)
+        FIRN_TRY(firn_offset_index_print(op, &chunk->offset_index, &writer->offset_indexes));
+    FIRN_TRY(check_index(op, writer->column_indexes.len - columns, &metadata->column_index_bytes));
+    return check_index(op, writer->offset_indexes.len - offsets, &metadata->offset_index_bytes);
+}
+
 static firn_status add_chunk(struct firn_op *op, struct firn_parquet_writer *writer, struct firn_encoded_chunk *chunk,
-                             struct firn_row_group *group, struct chunk_indexes *indexes)
+                             struct firn_row_group *group)
 {
     move_offsets(chunk, file_offset(writer));
     FIRN_TRY(firn_sink_write(op, writer->sink, firn_buffer_bytes(&chunk->bytes)));
     firn_buffer_done(&chunk->bytes);
-    firn_arena_adopt(&writer->results, &chunk->arena);
-    group->chunks[group->chunk_count++] = chunk->metadata;
-    group->total_bytes += chunk->metadata.uncompressed_bytes;
-    group->compressed_bytes += chunk->metadata.compressed_bytes;
-    *indexes = (struct chunk_indexes){ .offsets = chunk->offset_index, .bounds = chunk->column_index };
+    struct firn_column_chunk *metadata = &group->chunks[group->chunk_count++];
+    *metadata = keep_metadata(&writer->results, &chunk->metadata);
+    FIRN_TRY(print_indexes(op, writer, chunk, metadata));
+    firn_arena_done(&chunk->arena);
+    group->total_bytes += metadata->uncompressed_bytes;
+    group->compressed_bytes += metadata->compressed_bytes;
     return FIRN_OK;
 }
 
@@ -107,71 +153,47 @@ firn_status firn_parquet_writer_add(struct firn_op *op, struct firn_parquet_writ
         .file_offset = file_offset(writer),
         .chunks = FIRN_NEW_ARRAY(&writer->results, struct firn_column_chunk, leaf_count),
     };
-    struct chunk_indexes *indexes = FIRN_NEW_ARRAY(&writer->results, struct chunk_indexes, leaf_count);
     for (uint32_t i = 0; i < leaf_count; i++) {
         assert(chunks[i].row_count == row_count);
-        FIRN_TRY(add_chunk(op, writer, &chunks[i], &group, &indexes[i]));
+        FIRN_TRY(add_chunk(op, writer, &chunks[i], &group));
     }
     FIRN_TRY(put_bloom_filters(op, writer, chunks, &group));
     FIRN_PUSH(&writer->results, &writer->groups, group);
-    FIRN_PUSH(&writer->results, &writer->indexes, indexes);
     writer->row_count += row_count;
     return FIRN_OK;
 }
 
-/* Writes what `print` left in `bytes` and tells where it lies. */
-static firn_status put_index(struct firn_op *op, struct firn_parquet_writer *writer, const struct firn_buffer *bytes,
-                             int64_t *offset, int32_t *len)
-{
-    if (bytes->len > INT32_MAX)
-        return firn_fail(op, FIRN_LIMIT, "a page index of %zu bytes is more than the %d that Parquet allows",
-                         bytes->len, INT32_MAX);
-    *offset = file_offset(writer);
-    *len = (int32_t)bytes->len;
-    return firn_sink_write(op, writer->sink, firn_buffer_bytes(bytes));
-}
-
-static firn_status put_column_indexes(struct firn_op *op, struct firn_parquet_writer *writer,
-                                      struct firn_buffer *scratch)
+/* Tells chunks where their indexes come to lie, one behind the other from `offset` on. */
+static void place_column_indexes(struct firn_parquet_writer *writer, int64_t offset)
 {
     for (size_t group = 0; group < writer->groups.count; group++)
         for (uint32_t i = 0; i < writer->schema->leaf_count; i++) {
-            const struct firn_column_index *index = &writer->indexes.items[group][i].bounds;
             struct firn_column_chunk *chunk = &writer->groups.items[group].chunks[i];
-            if (index->page_count == 0)
-                continue;
-            firn_buffer_clear(scratch);
-            FIRN_TRY(firn_column_index_print(op, index, scratch));
-            FIRN_TRY(put_index(op, writer, scratch, &chunk->column_index_offset, &chunk->column_index_bytes));
+            chunk->column_index_offset = chunk->column_index_bytes > 0 ? offset : 0;
+            offset += chunk->column_index_bytes;
         }
-    return FIRN_OK;
 }
 
-static firn_status put_offset_indexes(struct firn_op *op, struct firn_parquet_writer *writer,
-                                      struct firn_buffer *scratch)
+static void place_offset_indexes(struct firn_parquet_writer *writer, int64_t offset)
 {
     for (size_t group = 0; group < writer->groups.count; group++)
         for (uint32_t i = 0; i < writer->schema->leaf_count; i++) {
-            const struct firn_offset_index *index = &writer->indexes.items[group][i].offsets;
             struct firn_column_chunk *chunk = &writer->groups.items[group].chunks[i];
-            if (index->page_count == 0)
-                continue;
-            firn_buffer_clear(scratch);
-            FIRN_TRY(firn_offset_index_print(op, index, scratch));
-            FIRN_TRY(put_index(op, writer, scratch, &chunk->offset_index_offset, &chunk->offset_index_bytes));
+            chunk->offset_index_offset = chunk->offset_index_bytes > 0 ? offset : 0;
+            offset += chunk->offset_index_bytes;
         }
-    return FIRN_OK;
 }
 
 /* All column indexes lie together, then all offset indexes, as readers that prune want them. */
 static firn_status put_indexes(struct firn_op *op, struct firn_parquet_writer *writer)
 {
-    struct firn_buffer scratch = { 0 };
-    firn_status status = put_column_indexes(op, writer, &scratch);
-    if (status == FIRN_OK)
-        status = put_offset_indexes(op, writer, &scratch);
-    firn_buffer_done(&scratch);
-    return status;
+    place_column_indexes(writer, file_offset(writer));
+    FIRN_TRY(firn_sink_write(op, writer->sink, firn_buffer_bytes(&writer->column_indexes)));
+    firn_buffer_done(&writer->column_indexes);
+    place_offset_indexes(writer, file_offset(writer));
+    FIRN_TRY(firn_sink_write(op, writer->sink, firn_buffer_bytes(&writer->offset_indexes)));
+    firn_buffer_done(&writer->offset_indexes);
+    return FIRN_OK;
 }
 
 firn_status firn_parquet_writer_finish(struct firn_op *op, struct firn_parquet_writer *writer, struct firn_footer **out)

@@ -98,10 +98,12 @@ struct firn_parquet_writer;
  * reference: keep them until finish). `created_by` as "firn version 0.1.0". */
 FIRN_CHECKED firn_status firn_parquet_writer_open(struct firn_op *op, const struct firn_footer *schema,
                                                   struct firn_sink *sink, struct firn_parquet_writer **out);
-/* Appends a row group of chunks in leaf order, all with `row_count` rows. Frees each chunk's page bytes once written,
- * keeps its indexes until finish. */
+/* Appends a row group of chunks in leaf order, all with `row_count` rows. Frees each chunk's page bytes and what it
+ * points to once that is written; its page indexes are kept, printed, until finish. */
 FIRN_CHECKED firn_status firn_parquet_writer_add(struct firn_op *op, struct firn_parquet_writer *writer,
                                                  struct firn_encoded_chunk *chunks, int64_t row_count);
+/* What is kept in memory of the row groups so far. */
+uint64_t firn_parquet_writer_memory(const struct firn_parquet_writer *writer);
 /* Writes page indexes and the footer. The footer written is given back in op->arena. */
 FIRN_CHECKED firn_status firn_parquet_writer_finish(struct firn_op *op, struct firn_parquet_writer *writer,
                                                     struct firn_footer **out);
