@@ -7,7 +7,9 @@
 
 #include "base/math.h"
 #include "rewrite/feed.h"
+#include "rewrite/order_check.h"
 #include "rewrite/sort_bin.h"
+#include "rewrite/sort_output.h"
 
 #include <math.h>
 
@@ -23,6 +25,7 @@ struct pass {
     struct firn_group_run *run;
     const struct firn_rewrite_bin *bin;
     const struct firn_route *route;
+    uint32_t first_piece, piece_end; /* of the bin, those that may be read */
     uint32_t first_partition;
     struct firn_output *outputs; /* one a partition of the pass */
     uint32_t output_count;
@@ -30,6 +33,7 @@ struct pass {
     struct firn_window window;
     struct firn_selection selection; /* of the step */
     struct firn_feed *feeds;         /* one an output leaf */
+    struct firn_order_check *check;  /* of rows that are in order; NULL: in any */
 
     double input_done, output_done; /* bytes so far, for the ratio */
     double sampled_at;              /* input_done when columns were sampled last; below 0: never */
@@ -142,6 +146,8 @@ static struct row_group_share row_group_share(const struct pass *pass)
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
 {
     struct pass *pass = context;
+    if (index == pass->run->schema.leaf_count)
+        return firn_order_check_step(op, pass->check, &pass->window, pass->step_rows);
     struct firn_feed *feed = &pass->feeds[pass->run->leaf_order[index]];
     if (pass->samples) {
         struct row_group_share share = row_group_share(pass);
@@ -178,7 +184,7 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     double memory = (double)encoder_memory(pass), before = encoded_bytes(pass);
     double input = firn_window_bytes_of(&pass->window, pass->step_rows);
     uint32_t width = firn_window_columns_at_once(&pass->window, pass->step_rows);
-    FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count, width, work_column, pass));
+    FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count + (pass->check != NULL), width, work_column, pass));
     pass->memory_ratio = FIRN_MAX(pass->memory_ratio, ((double)encoder_memory(pass) - memory) / FIRN_MAX(input, 1));
     pass->input_done += input;
     pass->output_done += encoded_bytes(pass) - before;
@@ -247,7 +253,7 @@ static void pass_init(struct firn_op *op, struct pass *pass, struct firn_output_
     struct firn_group_run *run = pass->run;
     uint32_t *pieces = FIRN_NEW_ARRAY(op->arena, uint32_t, pass->bin->piece_count);
     uint32_t piece_count = 0, last = pass->first_partition + pass->output_count - 1;
-    for (uint32_t i = 0; i < pass->bin->piece_count; i++) {
+    for (uint32_t i = pass->first_piece; i < pass->piece_end; i++) {
         const struct firn_piece_route *piece = &pass->route->pieces[i];
         bool by_row = piece->partition == FIRN_ROUTE_BY_ROW;
         uint32_t least = by_row ? piece->least : piece->partition, most = by_row ? piece->most : piece->partition;
@@ -292,6 +298,17 @@ static uint32_t partitions_at_once(const struct firn_group_run *run, const struc
     return route->by_row ? (uint32_t)FIRN_MAX(FIRN_MIN(fit, PASS_PARTITIONS_MAX), 1) : 1;
 }
 
+static firn_status run_pass(struct firn_op *op, struct pass *pass, struct firn_output_files *files, uint32_t index,
+                            bool *counted)
+{
+    pass->bin = &pass->run->group->bins[index];
+    pass->sampled_at = -1;
+    pass_init(op, pass, files, index, counted);
+    firn_status status = run_steps(op, pass);
+    pass_done(pass, files);
+    return status;
+}
+
 static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, uint32_t index, bool *counted,
                               const struct firn_route *route, struct firn_output_files *files)
 {
@@ -299,18 +316,100 @@ static firn_status run_passes(struct firn_op *op, struct firn_group_run *run, ui
     for (uint32_t first = 0; first < route->partition_count; first += at_once) {
         struct pass pass = {
             .run = run,
-            .bin = &run->group->bins[index],
             .route = route,
+            .piece_end = run->group->bins[index].piece_count,
             .first_partition = first,
             .output_count = FIRN_MIN(at_once, route->partition_count - first),
-            .sampled_at = -1,
         };
-        pass_init(op, &pass, files, index, counted);
-        firn_status status = run_steps(op, &pass);
-        pass_done(&pass, files);
-        FIRN_TRY(status);
+        FIRN_TRY(run_pass(op, &pass, files, index, counted));
     }
     return FIRN_OK;
+}
+
+/* A bin whose rows are put in order. */
+struct ordered_bin {
+    struct firn_group_run *run;
+    uint32_t index;
+    bool *counted;
+    const struct firn_route *route;
+    struct firn_output_files *files;
+    struct firn_sort_key key;
+    struct firn_buffer last_key; /* of the rows checked */
+    bool is_disordered;          /* inputs that the plan takes for sorted are not */
+};
+
+/* One file of inputs that are in order. */
+static firn_status run_file(struct firn_op *op, struct ordered_bin *ordered, uint32_t first,
+                            struct firn_file_pieces file)
+{
+    struct firn_group_run run = *ordered->run;
+    struct firn_rewrite_group group = *run.group;
+    struct firn_order_check check;
+    group.file_bytes_max = file.file_bytes_max;
+    run.group = &group;
+    atomic_init(&run.requests, 0);
+    firn_order_check_init(op, &run, ordered->route, &ordered->key, &ordered->last_key, &check);
+    struct pass pass = {
+        .run = &run,
+        .route = ordered->route,
+        .first_piece = first,
+        .piece_end = file.end,
+        .output_count = 1,
+        .check = &check,
+    };
+    firn_status status = run_pass(op, &pass, ordered->files, ordered->index, ordered->counted);
+    ordered->is_disordered = check.is_disordered;
+    firn_order_check_done(op, &check);
+    atomic_fetch_add(&ordered->run->requests, atomic_load(&run.requests));
+    return status;
+}
+
+/* Puts inputs that are in order one behind the other; files end where inputs do, as far as they are not too large. */
+static firn_status concatenate(struct firn_op *op, struct ordered_bin *ordered, const struct firn_bin_runs *runs)
+{
+    const struct firn_group_run *run = ordered->run;
+    const struct firn_rewrite_bin *bin = &run->group->bins[ordered->index];
+    firn_status status = FIRN_OK;
+    FIRN_TRY(firn_sort_key_new(op, run->group->ordering, &run->schema, FIRN_SORT_PREFIX_BYTES, &ordered->key));
+    for (uint32_t first = 0; status == FIRN_OK && first < bin->piece_count;) {
+        struct firn_file_pieces file = firn_bin_runs_file(run, bin, runs, first);
+        status = run_file(op, ordered, first, file);
+        first = file.end;
+    }
+    firn_buffer_done(&ordered->last_key);
+    return status;
+}
+
+static firn_status put_in_order(struct firn_op *op, struct ordered_bin *ordered, const struct firn_bin_runs *runs)
+{
+    if (runs->way == FIRN_SORT_WAY_CONCATENATED)
+        return concatenate(op, ordered, runs);
+    return firn_sort_bin_run(op, ordered->run, ordered->index, ordered->counted, ordered->route, runs, ordered->files,
+                             &ordered->is_disordered);
+}
+
+/* Inputs that are marked as sorted and are not: what was written goes, and all is sorted. */
+static firn_status sort_after_all(struct firn_op *op, struct ordered_bin *ordered, struct firn_bin_runs *runs)
+{
+    const struct firn_group_run *run = ordered->run;
+    const struct firn_rewrite_bin *bin = &run->group->bins[ordered->index];
+    firn_log(op, FIRN_LOG_WARN, "some of %u data files, such as %.*s, are marked as sorted and are not, sorting them",
+             bin->piece_count, FIRN_FMT(run->group->inputs[bin->pieces[0].input].path));
+    firn_output_files_discard(op, run, ordered->files);
+    firn_bin_runs_none(op, bin, runs);
+    return put_in_order(op, ordered, runs);
+}
+
+static firn_status run_ordered(struct firn_op *op, struct ordered_bin *ordered)
+{
+    const struct firn_rewrite_bin *bin = &ordered->run->group->bins[ordered->index];
+    struct firn_bin_runs runs;
+    firn_bin_runs_choose(op, ordered->run, bin, ordered->route, &runs);
+    firn_status status = put_in_order(op, ordered, &runs);
+    if (status != FIRN_OK && ordered->is_disordered)
+        status = sort_after_all(op, ordered, &runs);
+    ordered->files->sort_ways[runs.way]++;
+    return status;
 }
 
 static firn_status run_bin(struct firn_op *op, struct firn_group_run *run, uint32_t index,
@@ -320,11 +419,9 @@ static firn_status run_bin(struct firn_op *op, struct firn_group_run *run, uint3
     bool *counted = FIRN_NEW_ARRAY(op->arena, bool, bin->piece_count);
     struct firn_route route;
     FIRN_TRY(firn_route_new(op, run, bin, counted, &route));
-    firn_status status;
-    if (run->group->ordering)
-        status = firn_sort_bin_run(op, run, index, counted, &route, files);
-    else
-        status = run_passes(op, run, index, counted, &route, files);
+    struct ordered_bin ordered = { .run = run, .index = index, .counted = counted, .route = &route, .files = files };
+    firn_status status =
+        run->group->ordering ? run_ordered(op, &ordered) : run_passes(op, run, index, counted, &route, files);
     firn_route_done(&route);
     return status;
 }

@@ -281,6 +281,8 @@ static void collect(struct firn_op *op, const struct bins *bins, struct firn_rew
         out->bytes_out += files->bytes;
         out->requests += files->requests;
         firn_rung_counts_add(&out->rungs, &files->rungs);
+        for (size_t w = 0; w < FIRN_SORT_WAY_COUNT; w++)
+            out->sort_ways[w] += files->sort_ways[w];
     }
     for (uint32_t i = 0; i < group->input_count; i++)
         out->bytes_in += (uint64_t)FIRN_MAX(group->inputs[i].file_bytes, 0);

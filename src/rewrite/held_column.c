@@ -122,6 +122,14 @@ static uint64_t slices_bytes(const struct firn_held_column *column, const struct
     return bytes;
 }
 
+static firn_status check_bytes(struct firn_op *op, const struct firn_held_column *column, uint64_t bytes)
+{
+    if (bytes <= UINT32_MAX - column->values.len)
+        return FIRN_OK;
+    return firn_fail(op, FIRN_LIMIT, "%" PRIu64 " more bytes in column '%.*s' are too many to be sorted at once", bytes,
+                     FIRN_FMT(column->leaf->path));
+}
+
 static firn_status append_slices(struct firn_op *op, struct firn_held_column *column, const struct firn_vector *vector)
 {
     struct place_walk walk = places_of(column, vector);
@@ -130,9 +138,7 @@ static firn_status append_slices(struct firn_op *op, struct firn_held_column *co
     uint32_t end = (uint32_t)column->values.len;
     uint8_t *to, *ends;
     size_t index;
-    if (bytes > UINT32_MAX - column->values.len)
-        return firn_fail(op, FIRN_LIMIT, "%" PRIu64 " more bytes in column '%.*s' are too many to be sorted at once",
-                         bytes, FIRN_FMT(column->leaf->path));
+    FIRN_TRY(check_bytes(op, column, bytes));
     FIRN_TRY(firn_buffer_extend(op, &column->values, (size_t)bytes, &to));
     FIRN_TRY(firn_buffer_extend(op, &column->ends, walk.place_count * sizeof end, &ends));
     for (uint32_t i = 0; i < walk.place_count; i++) {
@@ -146,12 +152,18 @@ static firn_status append_slices(struct firn_op *op, struct firn_held_column *co
     return FIRN_OK;
 }
 
+static firn_status check_slots(struct firn_op *op, const struct firn_held_column *column, uint32_t slots)
+{
+    if (slots <= UINT32_MAX - column->slot_count)
+        return FIRN_OK;
+    return firn_fail(op, FIRN_LIMIT, "column '%.*s' has too many values to be sorted at once",
+                     FIRN_FMT(column->leaf->path));
+}
+
 firn_status firn_held_column_append(struct firn_op *op, struct firn_held_column *column,
                                     const struct firn_vector *vector)
 {
-    if (vector->slot_count > UINT32_MAX - column->slot_count)
-        return firn_fail(op, FIRN_LIMIT, "column '%.*s' has too many values to be sorted at once",
-                         FIRN_FMT(column->leaf->path));
+    FIRN_TRY(check_slots(op, column, vector->slot_count));
     FIRN_TRY(append_levels(op, column, vector));
     if (is_repeated(column))
         FIRN_TRY(append_row_starts(op, column, vector));
@@ -165,12 +177,7 @@ firn_status firn_held_column_append(struct firn_op *op, struct firn_held_column 
     return FIRN_OK;
 }
 
-/* Taking. */
-
-/* Places of the column that lie side by side and are taken together. */
-struct place_range {
-    uint32_t first, count;
-};
+/* Appending rows of another column. */
 
 static uint32_t slots_end(const struct firn_held_column *column, uint32_t row)
 {
@@ -181,6 +188,98 @@ static uint32_t values_end(const struct firn_held_column *column, uint32_t row)
 {
     return row + 1 < column->row_count ? as_u32(&column->firsts)[row + 1] : column->value_count;
 }
+
+/* Where rows lie in a column. */
+struct row_places {
+    uint32_t row, row_count;
+    uint32_t slot, slot_count;
+    uint32_t place, place_count; /* of values */
+};
+
+static struct row_places places_of_rows(const struct firn_held_column *column, uint32_t first, uint32_t count)
+{
+    if (!is_repeated(column))
+        return (struct row_places){ first, count, first, count, first, count };
+    uint32_t slot = as_u32(&column->slots)[first], value = as_u32(&column->firsts)[first], last = first + count - 1;
+    return (struct row_places){ first, count,
+                                slot,  slots_end(column, last) - slot,
+                                value, values_end(column, last) - value };
+}
+
+/* Appends numbers that count from elsewhere: each less `less`, plus `plus`. */
+static firn_status append_shifted(struct firn_op *op, struct firn_buffer *out, const uint32_t *from, uint32_t count,
+                                  uint32_t less, uint32_t plus)
+{
+    uint8_t *bytes;
+    FIRN_TRY(firn_buffer_extend(op, out, count * sizeof *from, &bytes));
+    uint32_t *to = (uint32_t *)(void *)bytes;
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = from[i] - less + plus;
+    return FIRN_OK;
+}
+
+static firn_status copy_slices(struct firn_op *op, struct firn_held_column *column, const struct firn_held_column *from,
+                               const struct row_places *rows)
+{
+    const uint32_t *ends = as_u32(&from->ends);
+    uint32_t begin = rows->place > 0 ? ends[rows->place - 1] : 0;
+    uint32_t bytes = rows->place_count > 0 ? ends[rows->place + rows->place_count - 1] - begin : 0;
+    FIRN_TRY(check_bytes(op, column, bytes));
+    FIRN_TRY(
+        append_shifted(op, &column->ends, ends + rows->place, rows->place_count, begin, (uint32_t)column->values.len));
+    return bytes > 0 ? firn_buffer_append(op, &column->values, from->values.data + begin, bytes) : FIRN_OK;
+}
+
+static firn_status copy_values(struct firn_op *op, struct firn_held_column *column, const struct firn_held_column *from,
+                               const struct row_places *rows)
+{
+    size_t width = value_width(column);
+    if (rows->place_count == 0)
+        return FIRN_OK;
+    if (column->leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        return copy_slices(op, column, from, rows);
+    return firn_buffer_append(op, &column->values, from->values.data + rows->place * width, rows->place_count * width);
+}
+
+static firn_status copy_row_starts(struct firn_op *op, struct firn_held_column *column,
+                                   const struct firn_held_column *from, const struct row_places *rows)
+{
+    FIRN_TRY(append_shifted(op, &column->slots, as_u32(&from->slots) + rows->row, rows->row_count, rows->slot,
+                            column->slot_count));
+    return append_shifted(op, &column->firsts, as_u32(&from->firsts) + rows->row, rows->row_count, rows->place,
+                          column->value_count);
+}
+
+firn_status firn_held_column_append_rows(struct firn_op *op, struct firn_held_column *column,
+                                         const struct firn_held_column *from, uint32_t first, uint32_t count)
+{
+    if (count == 0)
+        return FIRN_OK;
+    struct row_places rows = places_of_rows(from, first, count);
+    const struct firn_vector levels = {
+        .rep = is_repeated(from) ? from->rep.data + rows.slot : NULL,
+        .def = from->def.len > 0 ? from->def.data + rows.slot : NULL,
+        .def_max = from->leaf->def_max,
+        .slot_count = rows.slot_count,
+    };
+    FIRN_TRY(check_slots(op, column, rows.slot_count));
+    FIRN_TRY(append_levels(op, column, &levels));
+    if (is_repeated(column))
+        FIRN_TRY(copy_row_starts(op, column, from, &rows));
+    FIRN_TRY(copy_values(op, column, from, &rows));
+    column->row_count += count;
+    column->slot_count += rows.slot_count;
+    column->value_count +=
+        levels.def ? (uint32_t)firn_count_u8(levels.def, rows.slot_count, levels.def_max) : rows.slot_count;
+    return FIRN_OK;
+}
+
+/* Taking. */
+
+/* Places of the column that lie side by side and are taken together. */
+struct place_range {
+    uint32_t first, count;
+};
 
 /* How many slots and values the rows have; of a column that is not repeated, one each at most. */
 static void size_rows(const struct firn_held_column *column, const uint32_t *rows, uint32_t count,

@@ -21,6 +21,11 @@ struct firn_held_column {
 FIRN_CHECKED firn_status firn_held_column_append(struct firn_op *op, struct firn_held_column *column,
                                                  const struct firn_vector *vector);
 
+/* Adds `count` rows, from `first` on, of another column of the same leaf. Fails like firn_held_column_append. */
+FIRN_CHECKED firn_status firn_held_column_append_rows(struct firn_op *op, struct firn_held_column *column,
+                                                      const struct firn_held_column *from, uint32_t first,
+                                                      uint32_t count);
+
 /* What is taken out, unless it can be borrowed. All zeros is ready for use. */
 struct firn_taken_rows {
     struct firn_buffer rep, def, values;

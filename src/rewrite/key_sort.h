@@ -30,6 +30,8 @@ static inline int firn_key_compare(struct firn_bytes a, struct firn_bytes b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Whether no key is less than the one before. */
+bool firn_keys_ascend(const struct firn_row_keys *keys);
 /* Replaces `order` by the numbers of the rows (uint32_t), the least key first; rows of equal keys stay in order. Works
  * in the threads of `pool`, which may be NULL. */
 FIRN_CHECKED firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const struct firn_row_keys *keys,

@@ -6,6 +6,21 @@
 #include "rewrite/proof.h"
 #include "table/location.h"
 
+void firn_output_files_discard(struct firn_op *op, const struct firn_group_run *run, struct firn_output_files *files)
+{
+    struct firn_text *locations = FIRN_NEW_ARRAY(op->arena, struct firn_text, files->done.count);
+    for (size_t i = 0; i < files->done.count; i++)
+        locations[i] = files->done.items[i].path;
+    firn_store_discard(op, run->context->store, locations, (uint32_t)files->done.count);
+    memset(files->sums_in, 0, run->schema.leaf_count * sizeof *files->sums_in);
+    memset(files->sums_out, 0, run->schema.leaf_count * sizeof *files->sums_out);
+    *files = (struct firn_output_files){
+        .sequence = files->sequence,
+        .sums_in = files->sums_in,
+        .sums_out = files->sums_out,
+    };
+}
+
 void firn_output_init(struct firn_op *op, struct firn_output *output, struct firn_group_run *run,
                       struct firn_output_files *files, const struct firn_partition *partition, uint32_t bin)
 {

@@ -13,9 +13,13 @@ struct firn_output_files {
     int64_t rows;
     uint64_t bytes;
     uint64_t requests;                       /* reads of input */
+    uint32_t sort_ways[FIRN_SORT_WAY_COUNT]; /* as in struct firn_rewrite_result */
     struct firn_hash128 *sums_in, *sums_out; /* verify full: one a leaf */
     struct firn_rung_counts rungs;           /* of the pages read */
 };
+
+/* Removes the files done and begins anew. */
+void firn_output_files_discard(struct firn_op *op, const struct firn_group_run *run, struct firn_output_files *files);
 
 struct firn_output {
     struct firn_group_run *run;

@@ -27,11 +27,27 @@ struct firn_rewrite_piece {
     uint64_t offset, length;
 };
 
+#define FIRN_NO_RUN UINT32_MAX
+
 /* One output file to be, unless the writer rolls: pieces in reading order. */
 struct firn_rewrite_bin {
     struct firn_rewrite_piece *pieces;
     uint32_t piece_count;
+
+    /* With an ordering: which pieces are in order by what the table says, so that they need not be sorted again. The
+     * rows of a run are its pieces', one piece after the other. Where that turns out to be wrong all are sorted. */
+    const uint32_t *piece_runs; /* of each piece, below run_count, or FIRN_NO_RUN; NULL: none is in a run */
+    uint32_t run_count;
 };
+
+/* How the rows of a bin came to be in order. */
+enum firn_sort_way {
+    FIRN_SORT_WAY_SORTED,
+    FIRN_SORT_WAY_MERGED,       /* runs among the inputs were read forward side by side; the rest was sorted */
+    FIRN_SORT_WAY_CONCATENATED, /* inputs in order were put one behind the other, pages copied where they may be */
+    FIRN_SORT_WAY_COUNT
+};
+extern const char *const firn_sort_way_names[FIRN_SORT_WAY_COUNT];
 
 struct firn_rewrite_group {
     uint32_t index; /* in the plan; names output files */
@@ -73,7 +89,8 @@ struct firn_rewrite_result {
     struct firn_data_file *files; /* with metrics, partition, split offsets; in op->arena */
     uint32_t file_count;
     int64_t rows_in, rows_deleted, rows_out;
-    struct firn_row_map *row_map; /* NULL: not asked for, or too large to keep */
+    uint32_t sort_ways[FIRN_SORT_WAY_COUNT]; /* with an ordering: bins that were put in order so */
+    struct firn_row_map *row_map;            /* NULL: not asked for, or too large to keep */
     uint64_t bytes_in, bytes_out;
     struct firn_rung_counts rungs;         /* what was done to the pages read */
     struct firn_fingerprint *fingerprints; /* verify full: one a leaf column, equal in and out; NULL otherwise */

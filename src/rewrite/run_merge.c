@@ -1,13 +1,13 @@
 /* A turn of a merge: of each run some blocks are in memory, and of their rows those come next whose keys are not above
  * the least last key of a run that has more blocks. They are sorted anew, which costs less than telling from which run
- * each comes. */
+ * each comes. Where they are of one input alone, they are given as they lie. */
 #include "rewrite/run_merge.h"
 
 #include "base/math.h"
 #include "rewrite/column.h"
 #include "rewrite/run_part.h"
 
-/* Rows of a block; those before `done` were given. */
+/* Rows of a block; those before `done` were given. That of an input lies in its batch. */
 struct loaded_block {
     struct firn_buffer bytes; /* as they lie in the spill */
     struct firn_buffer key_body;
@@ -20,14 +20,16 @@ struct loaded_block {
 /* A run being read, and its blocks in memory. */
 struct run_reader {
     const struct firn_sorted_run *run;
-    size_t next; /* block to load */
+    size_t next;                  /* block to load */
+    struct firn_input_run *input; /* NULL: it is a run of temporary files */
     FIRN_ARRAY(struct loaded_block) blocks;
 };
 
 struct firn_run_merge {
     struct firn_run_merge_config config;
-    struct run_reader *readers;
-    uint64_t held_bytes;
+    struct run_reader *readers; /* runs, then inputs */
+    uint32_t reader_count;
+    uint64_t held_bytes; /* of the runs' blocks */
 
     /* The turn. */
     struct firn_held_column *columns;     /* the rows given, */
@@ -38,15 +40,18 @@ struct firn_run_merge {
 
 struct firn_run_merge *firn_run_merge_open(struct firn_op *op, const struct firn_run_merge_config *config)
 {
-    uint32_t leaf_count = config->run->schema.leaf_count;
+    uint32_t leaf_count = config->run->schema.leaf_count, reader_count = config->run_count + config->input_count;
     struct firn_run_merge *merge = FIRN_NEW(op->arena, struct firn_run_merge);
     *merge = (struct firn_run_merge){
         .config = *config,
-        .readers = FIRN_NEW_ARRAY(op->arena, struct run_reader, config->run_count),
+        .readers = FIRN_NEW_ARRAY(op->arena, struct run_reader, reader_count),
+        .reader_count = reader_count,
         .columns = FIRN_NEW_ARRAY(op->arena, struct firn_held_column, leaf_count),
     };
     for (uint32_t i = 0; i < config->run_count; i++)
         merge->readers[i].run = &config->runs[i];
+    for (uint32_t i = 0; i < config->input_count; i++)
+        merge->readers[config->run_count + i].input = &config->inputs[i];
     for (uint32_t i = 0; i < leaf_count; i++)
         merge->columns[i].leaf = config->run->schema.leaves[i].node;
     return merge;
@@ -100,7 +105,17 @@ static firn_status load_keys(struct firn_op *op, const struct firn_run_merge *me
 
 static bool has_more(const struct run_reader *reader)
 {
-    return reader->next < reader->run->blocks.count;
+    return reader->input ? firn_input_run_has_more(reader->input) : reader->next < reader->run->blocks.count;
+}
+
+/* The next batch of an input whose block is done. */
+static firn_status load_batch(struct firn_op *op, struct run_reader *reader)
+{
+    FIRN_TRY(firn_input_run_next(op, reader->input));
+    const struct loaded_block block = { .keys = firn_sort_batch_keys(&reader->input->reader.keys) };
+    if (block.keys.count > 0)
+        FIRN_PUSH(op->arena, &reader->blocks, block);
+    return FIRN_OK;
 }
 
 static firn_status load_block(struct firn_op *op, struct firn_run_merge *merge, struct run_reader *reader)
@@ -130,7 +145,7 @@ static struct firn_bytes last_key(const struct run_reader *reader)
 static struct run_reader *first_to_end(const struct firn_run_merge *merge)
 {
     struct run_reader *found = NULL;
-    for (uint32_t i = 0; i < merge->config.run_count; i++) {
+    for (uint32_t i = 0; i < merge->reader_count; i++) {
         struct run_reader *reader = &merge->readers[i];
         if (!has_more(reader))
             continue;
@@ -142,16 +157,16 @@ static struct run_reader *first_to_end(const struct firn_run_merge *merge)
     return found;
 }
 
-/* Loads what comes next; at least one block of each run that has more. */
+/* Loads what comes next; at least one block of each run that has more, and just one of inputs. */
 static firn_status fill(struct firn_op *op, struct firn_run_merge *merge, struct run_reader **ends_first)
 {
     for (;;) {
         struct run_reader *reader = first_to_end(merge);
         bool is_empty = reader && reader->blocks.count == 0;
         *ends_first = reader;
-        if (!reader || (!is_empty && merge->held_bytes >= merge->config.bytes_max))
+        if (!reader || (!is_empty && (reader->input || merge->held_bytes >= merge->config.bytes_max)))
             return FIRN_OK;
-        FIRN_TRY(load_block(op, merge, reader));
+        FIRN_TRY(reader->input ? load_batch(op, reader) : load_block(op, merge, reader));
     }
 }
 
@@ -186,19 +201,32 @@ static firn_status add_keys(struct firn_op *op, struct firn_run_merge *merge, co
     return firn_buffer_append(op, &merge->keys, begin, (size_t)(last.data + last.len - begin));
 }
 
-static firn_status choose_rows(struct firn_op *op, struct firn_run_merge *merge, const struct firn_bytes *most)
+/* Chooses the rows of the turn. `*only`: the input that all are of; NULL: there is none. */
+static void choose_rows(struct firn_run_merge *merge, const struct firn_bytes *most, const struct run_reader **only)
 {
-    merge->row_count = 0;
-    firn_buffer_clear(&merge->keys);
-    firn_buffer_clear(&merge->key_offsets);
-    for (uint32_t r = 0; r < merge->config.run_count; r++) {
-        struct run_reader *reader = &merge->readers[r];
+    uint32_t block_count = 0;
+    *only = NULL;
+    for (uint32_t r = 0; r < merge->reader_count; r++) {
+        const struct run_reader *reader = &merge->readers[r];
         for (size_t b = 0; b < reader->blocks.count; b++) {
             struct loaded_block *block = &reader->blocks.items[b];
             block->end = rows_up_to(block, most);
             if (block->end > block->done)
-                FIRN_TRY(add_keys(op, merge, block));
+                *only = ++block_count == 1 && reader->input ? reader : NULL;
         }
+    }
+}
+
+static firn_status join_keys(struct firn_op *op, struct firn_run_merge *merge)
+{
+    merge->row_count = 0;
+    firn_buffer_clear(&merge->keys);
+    firn_buffer_clear(&merge->key_offsets);
+    for (uint32_t r = 0; r < merge->reader_count; r++) {
+        const struct run_reader *reader = &merge->readers[r];
+        for (size_t b = 0; b < reader->blocks.count; b++)
+            if (reader->blocks.items[b].end > reader->blocks.items[b].done)
+                FIRN_TRY(add_keys(op, merge, &reader->blocks.items[b]));
     }
     uint64_t end = merge->keys.len;
     return firn_buffer_append(op, &merge->key_offsets, &end, sizeof end);
@@ -220,6 +248,15 @@ static firn_status load_part(struct firn_op *op, const struct firn_run_merge *me
     return firn_held_column_append(op, column, &vector);
 }
 
+static firn_status load_rows(struct firn_op *op, const struct firn_run_merge *merge, const struct run_reader *reader,
+                             const struct loaded_block *block, uint32_t leaf, struct firn_buffer *scratch)
+{
+    if (!reader->input)
+        return load_part(op, merge, block, leaf, scratch);
+    return firn_held_column_append_rows(op, &merge->columns[leaf], &reader->input->reader.columns[leaf], block->done,
+                                        block->end - block->done);
+}
+
 static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
 {
     const struct firn_run_merge *merge = context;
@@ -227,11 +264,11 @@ static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
     struct firn_buffer scratch[2] = { { 0 } };
     firn_status status = FIRN_OK;
     firn_held_column_clear(&merge->columns[leaf]);
-    for (uint32_t r = 0; status == FIRN_OK && r < merge->config.run_count; r++) {
+    for (uint32_t r = 0; status == FIRN_OK && r < merge->reader_count; r++) {
         const struct run_reader *reader = &merge->readers[r];
         for (size_t b = 0; status == FIRN_OK && b < reader->blocks.count; b++)
             if (reader->blocks.items[b].end > reader->blocks.items[b].done)
-                status = load_part(op, merge, &reader->blocks.items[b], leaf, scratch);
+                status = load_rows(op, merge, reader, &reader->blocks.items[b], leaf, scratch);
     }
     firn_buffer_done(&scratch[0]);
     firn_buffer_done(&scratch[1]);
@@ -241,7 +278,7 @@ static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
 /* The rows of the turn are gone, and with them blocks that have no more. */
 static void pass_rows(struct firn_run_merge *merge)
 {
-    for (uint32_t r = 0; r < merge->config.run_count; r++) {
+    for (uint32_t r = 0; r < merge->reader_count; r++) {
         struct run_reader *reader = &merge->readers[r];
         size_t left = 0;
         for (size_t b = 0; b < reader->blocks.count; b++) {
@@ -271,16 +308,40 @@ static firn_status sort_rows(struct firn_op *op, struct firn_run_merge *merge, s
     return FIRN_OK;
 }
 
+/* Rows of one input, as they lie there. */
+static firn_status give_rows(struct firn_op *op, struct firn_run_merge *merge, const struct run_reader *reader,
+                             struct firn_sorted_rows *out)
+{
+    const struct loaded_block *block = &reader->blocks.items[0];
+    uint32_t count = block->end - block->done;
+    FIRN_TRY(firn_buffer_resize_array(op, &merge->order, count, sizeof(uint32_t)));
+    uint32_t *order = (uint32_t *)(void *)merge->order.data;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = block->done + i;
+    *out = (struct firn_sorted_rows){
+        .columns = reader->input->reader.columns,
+        .leaf_count = merge->config.run->schema.leaf_count,
+        .keys = block->keys,
+        .order = order,
+        .count = count,
+    };
+    return FIRN_OK;
+}
+
 firn_status firn_run_merge_next(struct firn_op *op, struct firn_run_merge *merge, struct firn_sorted_rows *out)
 {
     const struct firn_group_run *run = merge->config.run;
     struct run_reader *ends_first;
+    const struct run_reader *only;
     struct firn_bytes most;
     pass_rows(merge);
     FIRN_TRY(fill(op, merge, &ends_first));
     if (ends_first)
         most = last_key(ends_first);
-    FIRN_TRY(choose_rows(op, merge, ends_first ? &most : NULL));
+    choose_rows(merge, ends_first ? &most : NULL, &only);
+    if (only)
+        return give_rows(op, merge, only, out);
+    FIRN_TRY(join_keys(op, merge));
     FIRN_TRY(firn_pool_run(op, run->context->pool, run->schema.leaf_count, 0, load_leaf, merge));
     return sort_rows(op, merge, out);
 }
@@ -289,7 +350,7 @@ void firn_run_merge_close(struct firn_run_merge *merge)
 {
     if (!merge)
         return;
-    for (uint32_t r = 0; r < merge->config.run_count; r++)
+    for (uint32_t r = 0; r < merge->reader_count; r++)
         for (size_t b = 0; b < merge->readers[r].blocks.count; b++)
             free_block(merge, &merge->readers[r].blocks.items[b]);
     for (uint32_t i = 0; i < merge->config.run->schema.leaf_count; i++)

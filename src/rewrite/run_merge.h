@@ -1,8 +1,9 @@
-/* Merging sorted runs (run_writer.h): blocks whose rows come next are loaded and given as rows in memory and an order,
- * just what sorting in memory gives. */
+/* Merging sorted runs, of temporary files (run_writer.h) and of inputs that are in order already (input_run.h): blocks
+ * whose rows come next are loaded and given as rows in memory and an order, just what sorting in memory gives. */
 #ifndef FIRN_REWRITE_RUN_MERGE_H
 #define FIRN_REWRITE_RUN_MERGE_H
 
+#include "rewrite/input_run.h"
 #include "rewrite/run_writer.h"
 
 struct firn_run_merge_config {
@@ -10,8 +11,11 @@ struct firn_run_merge_config {
     const struct firn_spill *spill;
     const struct firn_sorted_run *runs;
     uint32_t run_count;
+    struct firn_input_run *inputs; /* each holds a batch of rows, which is its block */
+    uint32_t input_count;
     size_t key_width;   /* 0: keys have different lengths */
-    uint64_t bytes_max; /* blocks of about so many are held at once, at least one a run; and their rows, decoded */
+    uint64_t bytes_max; /* blocks of runs of about so many are held at once, at least one a run; and the rows given,
+                           decoded */
 };
 
 struct firn_run_merge;

@@ -1,6 +1,7 @@
-/* Reading, sorting, writing. Rows are read into held columns until these have their share of memory, less what it takes
- * to sort them. If that is all, they go to the output in their order; if not, they become a sorted run in temporary
- * files, and the runs are merged in the end. Shares depend on sizes alone, not on which thread is when where. */
+/* Reading, sorting, writing. Inputs that are in order are left for the end. The other rows are read into held columns
+ * until these have their share of memory, less what it takes to sort them. If that is all, they go to the output in
+ * their order; if not, they become a sorted run in temporary files, and the runs are merged in the end. Shares depend
+ * on sizes alone, not on which thread is when where. */
 #include "rewrite/sort_bin.h"
 
 #include "base/math.h"
@@ -19,6 +20,8 @@ struct sort_bin {
     struct firn_group_run *run;
     const struct firn_rewrite_bin *bin;
     const struct firn_route *route;
+    const struct firn_bin_runs *ordered; /* what is in order already; the rest is sorted */
+    bool *counted;
     struct firn_sort_key key;
     struct firn_window window;
     struct firn_sort_reader reader;
@@ -29,15 +32,14 @@ struct sort_bin {
     struct firn_spill *spill; /* NULL: all is in memory so far */
     struct firn_run_writer writer;
     FIRN_ARRAY(struct firn_sorted_run) runs;
+    struct firn_input_run *inputs;
     struct firn_sort_output output;
 };
 
 /* How many batches of this size the bin has, from the first one. */
 static double batches_expected(const struct sort_bin *sort)
 {
-    double all = 0;
-    for (uint32_t i = 0; i < sort->bin->piece_count; i++)
-        all += (double)sort->bin->pieces[i].length;
+    double all = (double)sort->ordered->rest.bytes;
     double read = FIRN_MAX(all - firn_window_bytes_left(&sort->window), 1);
     return ceil(FIRN_MAX(all / read, 1));
 }
@@ -79,11 +81,17 @@ static uint64_t merge_bytes(const struct sort_bin *sort)
     return sort->batch_bytes / 4;
 }
 
+/* Of these, what runs in temporary files have. */
+static uint64_t spill_share(const struct sort_bin *sort)
+{
+    return sort->ordered->run_count > 0 ? merge_bytes(sort) / 2 : merge_bytes(sort);
+}
+
 static firn_status open_spill(struct firn_op *op, struct sort_bin *sort)
 {
     double runs = batches_expected(sort), bytes = (double)firn_sort_reader_held_bytes(&sort->reader) * runs;
     const struct firn_spill_config config = { .expected_bytes = (uint64_t)bytes };
-    double share = (double)merge_bytes(sort),
+    double share = (double)spill_share(sort),
            row_bytes = (double)firn_sort_reader_held_bytes(&sort->reader) / sort->reader.row_count;
     double block = FIRN_MAX(share / (BLOCKS_OF_RUN * runs), FIRN_MIN(share / (2 * runs), (double)BLOCK_BYTES_WANTED));
     FIRN_TRY(firn_spill_open(op, &config, &sort->spill));
@@ -127,6 +135,21 @@ static firn_status read_rows(struct firn_op *op, struct sort_bin *sort)
 
 /* Writing. */
 
+/* Rows of a run, as far as manifests and deletes tell: for sizes alone. */
+static int64_t rows_of(const struct sort_bin *sort, const struct firn_piece_list *list)
+{
+    const struct firn_group_run *run = sort->run;
+    double rows = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct firn_rewrite_piece *piece = &sort->bin->pieces[list->pieces[i]];
+        const struct firn_data_file *file = &run->group->inputs[piece->input];
+        const struct firn_positions *deleted = run->deleted ? run->deleted[piece->input] : NULL;
+        double part = FIRN_MIN((double)piece->length / FIRN_MAX((double)file->file_bytes, 1), 1);
+        rows += part * ((double)file->record_count - (deleted ? (double)firn_positions_count(deleted) : 0));
+    }
+    return (int64_t)FIRN_MAX(rows, 0);
+}
+
 static firn_status write_merged(struct firn_op *op, struct sort_bin *sort, struct firn_run_merge *merge)
 {
     struct firn_sorted_rows rows;
@@ -138,18 +161,18 @@ static firn_status write_merged(struct firn_op *op, struct sort_bin *sort, struc
     }
 }
 
-static firn_status merge_runs(struct firn_op *op, struct sort_bin *sort)
+/* Memory of merging is the blocks', and as much again for the rows given. Inputs have half of the blocks', or all. */
+static firn_status merge_all(struct firn_op *op, struct sort_bin *sort)
 {
-    if (sort->reader.row_count > 0)
-        FIRN_TRY(spill_batch(op, sort));
-    free_batch(sort);
     const struct firn_run_merge_config config = {
         .run = sort->run,
         .spill = sort->spill,
         .runs = sort->runs.items,
         .run_count = (uint32_t)sort->runs.count,
+        .inputs = sort->inputs,
+        .input_count = sort->ordered->run_count,
         .key_width = sort->key.key_bytes,
-        .bytes_max = merge_bytes(sort),
+        .bytes_max = spill_share(sort),
     };
     struct firn_run_merge *merge = firn_run_merge_open(op, &config);
     firn_status status = write_merged(op, sort, merge);
@@ -157,10 +180,54 @@ static firn_status merge_runs(struct firn_op *op, struct sort_bin *sort)
     return status;
 }
 
+/* What others need is shared by size. */
+static void open_inputs(struct firn_op *op, struct sort_bin *sort)
+{
+    struct firn_group_run *run = sort->run;
+    const struct firn_bin_runs *ordered = sort->ordered;
+    uint32_t count = ordered->run_count;
+    uint64_t spare = run->chunk_bytes + run->window_bytes - ordered->memory;
+    uint64_t share = merge_bytes(sort) - (sort->runs.count > 0 ? spill_share(sort) : 0);
+    sort->inputs = FIRN_NEW_ARRAY(op->arena, struct firn_input_run, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct firn_input_run_config config = {
+            .run = run,
+            .bin = sort->bin,
+            .pieces = ordered->runs[i].pieces,
+            .piece_count = ordered->runs[i].count,
+            .counted = sort->counted,
+            .route = sort->route,
+            .key = &sort->key,
+            .window_bytes = run->window_bytes / count,
+            .chunk_bytes = ordered->runs[i].memory + spare / count,
+            .batch_bytes = share / count,
+        };
+        firn_input_run_open(op, &config, &sort->inputs[i]);
+        sort->partition_rows[0] += rows_of(sort, &ordered->runs[i]);
+    }
+}
+
+static void close_inputs(struct sort_bin *sort, struct firn_output_files *files, bool *is_disordered)
+{
+    for (uint32_t i = 0; sort->inputs && i < sort->ordered->run_count; i++) {
+        *is_disordered = *is_disordered || sort->inputs[i].is_disordered;
+        firn_input_run_close(&sort->inputs[i], sort->run, files);
+    }
+}
+
+static firn_status merge_runs(struct firn_op *op, struct sort_bin *sort)
+{
+    if (sort->reader.row_count > 0)
+        FIRN_TRY(spill_batch(op, sort));
+    free_batch(sort);
+    open_inputs(op, sort);
+    return merge_all(op, sort);
+}
+
 static firn_status write_rows(struct firn_op *op, struct sort_bin *sort)
 {
     struct firn_sorted_rows rows;
-    if (sort->spill) {
+    if (sort->spill || sort->ordered->run_count > 0) {
         FIRN_TRY(merge_runs(op, sort));
     } else if (sort->reader.row_count > 0) {
         FIRN_TRY(sort_batch(op, sort, &rows));
@@ -178,14 +245,16 @@ static void end_reading(struct sort_bin *sort, struct firn_output_files *files)
     firn_window_close(&sort->window);
 }
 
-static void init_reading(struct firn_op *op, struct sort_bin *sort, bool *counted)
+static void init_reading(struct firn_op *op, struct sort_bin *sort)
 {
     struct firn_group_run *run = sort->run;
-    uint32_t *pieces = FIRN_NEW_ARRAY(op->arena, uint32_t, sort->bin->piece_count);
-    for (uint32_t i = 0; i < sort->bin->piece_count; i++)
-        pieces[i] = i;
+    const struct firn_piece_list *rest = &sort->ordered->rest;
     sort->window = (struct firn_window){
-        .run = run, .bin = sort->bin, .pieces = pieces, .piece_count = sort->bin->piece_count, .counted = counted
+        .run = run,
+        .bin = sort->bin,
+        .pieces = rest->pieces,
+        .piece_count = rest->count,
+        .counted = sort->counted,
     };
     const struct firn_sort_reader_config config = {
         .run = run, .key = &sort->key, .route = sort->route, .partition_rows = sort->partition_rows
@@ -193,27 +262,31 @@ static void init_reading(struct firn_op *op, struct sort_bin *sort, bool *counte
     firn_sort_reader_init(op, &config, &sort->reader);
 }
 
-static firn_status sort_init(struct firn_op *op, struct sort_bin *sort, uint32_t index, bool *counted,
-                             struct firn_output_files *files)
+static firn_status sort_init(struct firn_op *op, struct sort_bin *sort, uint32_t index, struct firn_output_files *files)
 {
     struct firn_group_run *run = sort->run;
     FIRN_TRY(firn_sort_key_new(op, run->group->ordering, &run->schema, FIRN_SORT_PREFIX_BYTES, &sort->key));
     sort->batch_bytes = FIRN_MIN(run->encoder_bytes / 4 * 3, BATCH_BYTES_MAX);
     sort->partition_rows = FIRN_NEW_ARRAY(op->arena, int64_t, sort->route->partition_count);
     firn_sort_output_init(op, &sort->output, run, files, sort->route, sort->partition_rows, index);
-    init_reading(op, sort, counted);
+    init_reading(op, sort);
     return FIRN_OK;
 }
 
 firn_status firn_sort_bin_run(struct firn_op *op, struct firn_group_run *run, uint32_t index, bool *counted,
-                              const struct firn_route *route, struct firn_output_files *files)
+                              const struct firn_route *route, const struct firn_bin_runs *ordered,
+                              struct firn_output_files *files, bool *is_disordered)
 {
-    struct sort_bin sort = { .run = run, .bin = &run->group->bins[index], .route = route };
-    FIRN_TRY(sort_init(op, &sort, index, counted, files));
+    struct sort_bin sort = {
+        .run = run, .bin = &run->group->bins[index], .route = route, .ordered = ordered, .counted = counted
+    };
+    *is_disordered = false;
+    FIRN_TRY(sort_init(op, &sort, index, files));
     firn_status status = read_rows(op, &sort);
     end_reading(&sort, files);
     if (status == FIRN_OK)
         status = write_rows(op, &sort);
+    close_inputs(&sort, files, is_disordered);
     free_batch(&sort);
     firn_spill_close(sort.spill);
     firn_sort_output_close(&sort.output);

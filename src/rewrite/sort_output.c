@@ -253,6 +253,7 @@ firn_status firn_sort_output_append(struct firn_op *op, struct firn_sort_output 
             continue;
         }
         uint32_t left = partition_end(&appending, partition) - appending.at;
+        output->rows_left = FIRN_MAX(output->rows_left, (int64_t)left); /* more come than were announced */
         FIRN_TRY(append_step(op, &appending, plan_step(&appending, left)));
         FIRN_TRY(end_full(op, &appending));
     }

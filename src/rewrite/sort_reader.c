@@ -162,6 +162,19 @@ firn_status firn_sort_reader_make_keys(struct firn_op *op, struct firn_sort_read
     return FIRN_OK;
 }
 
+firn_status firn_sort_reader_goes_on(struct firn_op *op, const struct firn_sort_reader *reader,
+                                     struct firn_buffer *last, bool *goes_on)
+{
+    struct firn_row_keys keys = firn_sort_batch_keys(&reader->keys);
+    *goes_on = true;
+    if (keys.count == 0)
+        return FIRN_OK;
+    *goes_on = firn_key_compare(firn_buffer_bytes(last), firn_row_key(&keys, 0)) <= 0 && firn_keys_ascend(&keys);
+    struct firn_bytes end = firn_row_key(&keys, keys.count - 1);
+    firn_buffer_clear(last);
+    return firn_buffer_append(op, last, end.data, end.len);
+}
+
 /* The end. */
 
 void firn_sort_reader_clear(struct firn_sort_reader *reader)

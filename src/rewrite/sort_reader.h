@@ -47,6 +47,10 @@ uint32_t firn_sort_reader_plan(const struct firn_sort_reader *reader, const stru
 uint64_t firn_sort_reader_held_bytes(const struct firn_sort_reader *reader);
 /* Makes the keys of the batch, partitions in front (FIRN_SORT_PREFIX_BYTES). */
 FIRN_CHECKED firn_status firn_sort_reader_make_keys(struct firn_op *op, struct firn_sort_reader *reader);
+/* Whether the batch, whose keys are made, is in order and comes after the key `last` (empty: of none), which becomes
+ * its own last one. */
+FIRN_CHECKED firn_status firn_sort_reader_goes_on(struct firn_op *op, const struct firn_sort_reader *reader,
+                                                  struct firn_buffer *last, bool *goes_on);
 /* Drops the batch, keeps the memory of its columns. */
 void firn_sort_reader_clear(struct firn_sort_reader *reader);
 /* No more is read: frees what is not the batch. Adds to `files` as firn_feeds_done does. */

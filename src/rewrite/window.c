@@ -409,6 +409,13 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
     }
 }
 
+void firn_window_look_past(struct firn_window *view, int64_t rows)
+{
+    view->head_row += rows;
+    while (view->head < view->slices.count && view->head_row >= view->slices.items[view->head].row_count)
+        view->head_row -= view->slices.items[view->head++].row_count;
+}
+
 void firn_window_close(struct firn_window *window)
 {
     for (; window->head < window->slices.count; window->head++) {

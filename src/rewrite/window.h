@@ -57,6 +57,8 @@ double firn_window_bytes_left(const struct firn_window *window);
 uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows);
 /* The next `rows` rows are done; inputs that are wholly done are closed. */
 void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t rows);
+/* Moves a copy of a window past its next `rows` rows; what the window holds stays. */
+void firn_window_look_past(struct firn_window *view, int64_t rows);
 /* Closes what is open. */
 void firn_window_close(struct firn_window *window);
 
