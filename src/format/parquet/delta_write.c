@@ -5,6 +5,7 @@
 #include "format/parquet/delta_write.h"
 
 #include "base/math.h"
+#include "format/parquet/pack.h"
 
 #include <assert.h>
 
@@ -44,29 +45,6 @@ static unsigned width_of(const uint64_t *values)
     return all == 0 ? 0 : 64 - (unsigned)__builtin_clzll(all);
 }
 
-/* Packs a miniblock, the first value in the lowest bits. Its bits fill whole words of 32. */
-static uint8_t *pack(uint8_t *at, const uint64_t *values, unsigned width)
-{
-    uint64_t pending = 0;
-    unsigned pending_bits = 0;
-    for (size_t i = 0; i < MINIBLOCK_VALUES; i++) {
-        unsigned room = 64 - pending_bits;
-        pending |= values[i] << pending_bits;
-        if (width < room) {
-            pending_bits += width;
-            continue;
-        }
-        firn_store_le64(at, pending);
-        at += 8;
-        pending = room < 64 ? values[i] >> room : 0;
-        pending_bits = width - room;
-    }
-    if (pending_bits == 0)
-        return at;
-    firn_store_le32(at, (uint32_t)pending);
-    return at + 4;
-}
-
 /* One block of at most BLOCK_VALUES differences. Values that fill the last miniblock are zeros, and miniblocks behind
  * it have no bits. */
 static uint8_t *put_block(uint8_t *at, struct firn_bytes plain, size_t width, size_t start, size_t count)
@@ -81,7 +59,7 @@ static uint8_t *put_block(uint8_t *at, struct firn_bytes plain, size_t width, si
         values[i] = width == 4 ? (uint32_t)deltas[i] - (uint32_t)least : (uint64_t)deltas[i] - (uint64_t)least;
     for (size_t i = 0; i < MINIBLOCK_COUNT; i++) {
         widths[i] = (uint8_t)width_of(values + i * MINIBLOCK_VALUES);
-        at = pack(at, values + i * MINIBLOCK_VALUES, widths[i]);
+        at = firn_pack_u64(at, widths[i], values + i * MINIBLOCK_VALUES, MINIBLOCK_VALUES);
     }
     return at;
 }
@@ -91,7 +69,7 @@ firn_status firn_delta_encode(struct firn_op *op, struct firn_bytes plain, size_
     size_t count = plain.len / width, bytes;
     assert((width == 4 || width == 8) && plain.len % width == 0);
     if (!firn_size_mul(count / BLOCK_VALUES + 1, BLOCK_BYTES_MAX, &bytes) ||
-        !firn_size_add(bytes, out->len + HEADER_BYTES_MAX, &bytes))
+        !firn_size_add(bytes, out->len + HEADER_BYTES_MAX + FIRN_GROUP_SLACK_BYTES, &bytes))
         return firn_fail(op, FIRN_LIMIT, "%zu values are too many for one page", count);
     FIRN_TRY(firn_buffer_reserve(op, out, bytes));
     uint8_t *at = out->data + out->len;

@@ -5,10 +5,11 @@
 #include "format/parquet/rle_write.h"
 
 #include "base/math.h"
+#include "format/parquet/pack.h"
 
 #include <assert.h>
 
-enum { GROUP_VALUES = 8, RUN_HEADER_BYTES_MAX = 10, PACK_SLACK_BYTES = 16 };
+enum { RUN_HEADER_BYTES_MAX = 10 };
 
 /* The values to encode: bytes or 32-bit words. Inlined with a constant `is_bytes`, so each kind has its own loop. */
 struct values {
@@ -63,30 +64,14 @@ static uint8_t *pack_bits(uint8_t *at, const uint8_t *bytes, size_t count)
 static inline __attribute__((always_inline)) uint8_t *put_packed(uint8_t *at, struct values values, size_t start,
                                                                  size_t end, uint32_t bit_width)
 {
-    if (start == end)
+    size_t count = end - start;
+    if (count == 0)
         return at;
-    size_t group_count = (end - start + GROUP_VALUES - 1) / GROUP_VALUES;
-    at = firn_varint_put(at, (uint64_t)group_count << 1 | 1);
+    at = firn_varint_put(at, (count + FIRN_GROUP_VALUES - 1) / FIRN_GROUP_VALUES << 1 | 1);
     if (values.is_bytes && bit_width == 1)
-        return pack_bits(at, (const uint8_t *)values.at + start, end - start);
-    uint8_t *last = at + group_count * bit_width;
-    uint64_t pending = 0;
-    uint32_t pending_bits = 0;
-    for (size_t i = start; i < end; i++) {
-        pending |= (uint64_t)value_at(values, i) << pending_bits;
-        pending_bits += bit_width;
-        if (pending_bits >= 32) {
-            firn_store_le32(at, (uint32_t)pending);
-            at += 4;
-            pending >>= 32;
-            pending_bits -= 32;
-        }
-    }
-    firn_store_le32(at, (uint32_t)pending);
-    at += (pending_bits + 7) / 8;
-    if (at < last)
-        memset(at, 0, (size_t)(last - at));
-    return last;
+        return pack_bits(at, (const uint8_t *)values.at + start, count);
+    return values.is_bytes ? firn_pack_u8(at, bit_width, (const uint8_t *)values.at + start, count)
+                           : firn_pack_u32(at, bit_width, (const uint32_t *)values.at + start, count);
 }
 
 /* Room for the worst mix of runs and groups: every eight values cost a header and one or the other. */
@@ -94,8 +79,8 @@ static firn_status reserve(struct firn_op *op, size_t count, uint32_t bit_width,
 {
     size_t bytes, need;
     size_t per_group = (bit_width > 4 ? bit_width : 4) + RUN_HEADER_BYTES_MAX;
-    if (!firn_size_mul(count / GROUP_VALUES + 2, per_group, &bytes) || !firn_size_add(out->len, bytes, &need) ||
-        !firn_size_add(need, PACK_SLACK_BYTES, &need))
+    if (!firn_size_mul(count / FIRN_GROUP_VALUES + 2, per_group, &bytes) || !firn_size_add(out->len, bytes, &need) ||
+        !firn_size_add(need, FIRN_GROUP_SLACK_BYTES, &need))
         return firn_fail(op, FIRN_LIMIT, "%zu values are too many for one page", count);
     return firn_buffer_reserve(op, out, need);
 }
@@ -106,8 +91,8 @@ static inline __attribute__((always_inline)) uint8_t *encode(uint8_t *at, struct
     size_t packed_start = 0; /* values [packed_start, i) wait to be packed */
     for (size_t i = 0; i < count;) {
         size_t end = run_end(values, i, count);
-        size_t completing = (GROUP_VALUES - (i - packed_start) % GROUP_VALUES) % GROUP_VALUES;
-        if (end - i >= completing + GROUP_VALUES) {
+        size_t completing = (FIRN_GROUP_VALUES - (i - packed_start) % FIRN_GROUP_VALUES) % FIRN_GROUP_VALUES;
+        if (end - i >= completing + FIRN_GROUP_VALUES) {
             uint32_t value = value_at(values, i);
             i += completing;
             at = put_packed(at, values, packed_start, i, bit_width);

@@ -1,17 +1,15 @@
 /* The kernels of decoding. parquet-format, "Encodings".
  *
- * Eight values of `width` bits are `width` whole bytes, so the unit of work is a group of eight. Each loop exists once
- * per width, made by a macro from one inlined function, so that all shifts are constants. A group may read up to eight
- * bytes past its own; the last groups of an array are therefore unpacked from a padded copy. */
+ * Unpacking a group of eight may read past its own bytes; the last groups of an array are therefore unpacked from a
+ * padded copy. */
 #include "format/parquet/unpack.h"
 
 #include "base/math.h"
+#include "format/parquet/bit_groups.h"
 
-#define GROUP       8
-#define SLACK_BYTES 16 /* how far past its own bytes a group may read */
-#define BLOCK       64 /* loops of constant length are what compilers turn into vector code at -O2 */
+#define BLOCK 64 /* loops of constant length are what compilers turn into vector code at -O2 */
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+enum { GROUP = FIRN_GROUP_VALUES, SLACK_BYTES = FIRN_GROUP_SLACK_BYTES };
 
 /* How many groups can be unpacked in place. */
 static size_t groups_in_place(struct firn_bytes in, unsigned width, size_t count)
@@ -20,99 +18,6 @@ static size_t groups_in_place(struct firn_bytes in, unsigned width, size_t count
     if (width == 0 || in.len < SLACK_BYTES)
         return 0;
     return FIRN_MIN(groups, (in.len - SLACK_BYTES) / width);
-}
-
-ALWAYS_INLINE void group_u8(const uint8_t *in, unsigned width, uint8_t *out)
-{
-    uint64_t bits = firn_load_le64(in);
-    uint8_t mask = (uint8_t)((1u << width) - 1);
-    out[0] = (uint8_t)bits & mask;
-    out[1] = (uint8_t)(bits >> width) & mask;
-    out[2] = (uint8_t)(bits >> 2 * width) & mask;
-    out[3] = (uint8_t)(bits >> 3 * width) & mask;
-    out[4] = (uint8_t)(bits >> 4 * width) & mask;
-    out[5] = (uint8_t)(bits >> 5 * width) & mask;
-    out[6] = (uint8_t)(bits >> 6 * width) & mask;
-    out[7] = (uint8_t)(bits >> 7 * width) & mask;
-}
-
-ALWAYS_INLINE uint32_t value_u32(const uint8_t *in, unsigned width, unsigned index)
-{
-    uint64_t bits = firn_load_le64(in + index * width / 8) >> index * width % 8;
-    return (uint32_t)(bits & ((UINT64_C(1) << width) - 1));
-}
-
-ALWAYS_INLINE void group_u32(const uint8_t *in, unsigned width, uint32_t *out)
-{
-    out[0] = value_u32(in, width, 0);
-    out[1] = value_u32(in, width, 1);
-    out[2] = value_u32(in, width, 2);
-    out[3] = value_u32(in, width, 3);
-    out[4] = value_u32(in, width, 4);
-    out[5] = value_u32(in, width, 5);
-    out[6] = value_u32(in, width, 6);
-    out[7] = value_u32(in, width, 7);
-}
-
-ALWAYS_INLINE uint64_t value_u64(const uint8_t *in, unsigned width, unsigned index)
-{
-    const uint8_t *at = in + index * width / 8;
-    unsigned shift = index * width % 8;
-    uint64_t bits = firn_load_le64(at) >> shift;
-    if (shift + width > 64) /* the value reaches into a ninth byte, so shift is not 0 */
-        bits |= (uint64_t)at[8] << (64 - shift);
-    return width == 64 ? bits : bits & ((UINT64_C(1) << width) - 1);
-}
-
-ALWAYS_INLINE void group_u64(const uint8_t *in, unsigned width, uint64_t *out)
-{
-    out[0] = value_u64(in, width, 0);
-    out[1] = value_u64(in, width, 1);
-    out[2] = value_u64(in, width, 2);
-    out[3] = value_u64(in, width, 3);
-    out[4] = value_u64(in, width, 4);
-    out[5] = value_u64(in, width, 5);
-    out[6] = value_u64(in, width, 6);
-    out[7] = value_u64(in, width, 7);
-}
-
-#define WIDTHS_8(ROW, from)                                                                                            \
-    ROW(from) ROW(from + 1) ROW(from + 2) ROW(from + 3) ROW(from + 4) ROW(from + 5) ROW(from + 6) ROW(from + 7)
-
-/* A function that unpacks whole groups; `width` is at least 1. */
-#define GROUPS_CASE(group, w)                                                                                          \
-    case (w):                                                                                                          \
-        for (size_t i = 0; i < groups; i++)                                                                            \
-            group(in + i * (w), (w), out + i * GROUP);                                                                 \
-        break;
-
-static void groups_u8(const uint8_t *in, unsigned width, size_t groups, uint8_t *out)
-{
-#define ROW(w) GROUPS_CASE(group_u8, w)
-    switch (width) {
-        WIDTHS_8(ROW, 1)
-    }
-#undef ROW
-}
-
-static void groups_u32(const uint8_t *in, unsigned width, size_t groups, uint32_t *out)
-{
-#define ROW(w) GROUPS_CASE(group_u32, w)
-    switch (width) {
-        WIDTHS_8(ROW, 1) WIDTHS_8(ROW, 9) WIDTHS_8(ROW, 17) WIDTHS_8(ROW, 25)
-    }
-#undef ROW
-}
-
-static void groups_u64(const uint8_t *in, unsigned width, size_t groups, uint64_t *out)
-{
-#define ROW(w) GROUPS_CASE(group_u64, w)
-    switch (width) {
-        WIDTHS_8(ROW, 1)
-        WIDTHS_8(ROW, 9)
-        WIDTHS_8(ROW, 17) WIDTHS_8(ROW, 25) WIDTHS_8(ROW, 33) WIDTHS_8(ROW, 41) WIDTHS_8(ROW, 49) WIDTHS_8(ROW, 57)
-    }
-#undef ROW
 }
 
 /* The group that begins with value `first`, in a copy with room to read past it. */
@@ -144,9 +49,9 @@ static void copy_group(struct firn_bytes in, unsigned width, size_t first, uint8
         }                                                                                                              \
     }
 
-DEFINE_UNPACK(firn_unpack_u8, groups_u8, uint8_t)
-DEFINE_UNPACK(firn_unpack_u32, groups_u32, uint32_t)
-DEFINE_UNPACK(firn_unpack_u64, groups_u64, uint64_t)
+DEFINE_UNPACK(firn_unpack_u8, firn_unpack_groups_u8, uint8_t)
+DEFINE_UNPACK(firn_unpack_u32, firn_bit_groups()->unpack_u32, uint32_t)
+DEFINE_UNPACK(firn_unpack_u64, firn_bit_groups()->unpack_u64, uint64_t)
 
 void firn_unpack_msb_u8(const uint8_t *in, unsigned width, size_t count, uint8_t *out)
 {
