@@ -40,9 +40,15 @@ static bool client_open(struct client *client, enum kind kind, struct firn_text 
 {
     firn_arena_init(&client->arena);
     firn_op_init(&client->op, &client->arena, firn_env_real());
-    return firn_store_open(&client->op, &(struct firn_store_config){ 0 }, &client->store) == FIRN_OK &&
-           open_fixture(&client->op, kind, client->store, folder, &client->fixture) == FIRN_OK &&
-           fixture_load(&client->op, &client->fixture) == FIRN_OK;
+    firn_status status = firn_store_open(&client->op, &(struct firn_store_config){ 0 }, &client->store);
+    if (status == FIRN_OK)
+        status = open_fixture(&client->op, kind, client->store, folder, &client->fixture);
+    if (status != FIRN_OK)
+        return false;
+    do /* 40 writers may keep a database locked for longer than it is waited for */
+        status = fixture_load(&client->op, &client->fixture);
+    while (firn_status_retryable(status));
+    return status == FIRN_OK;
 }
 
 static void client_close(struct client *client)

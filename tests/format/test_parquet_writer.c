@@ -4,6 +4,7 @@
 
 #include "format/parquet/delta_decode.h"
 #include "format/parquet/delta_write.h"
+#include "support/seeds.h"
 
 enum { CASE_COUNT = 150 };
 
@@ -83,18 +84,17 @@ static void encode_sample(struct firn_op *op, struct sample *sample, const struc
 static void random_columns_read_back_as_written(void **state)
 {
     struct firn_op *op = test_op(state);
-    const char *given = getenv("FIRN_SEED");
-    uint64_t base = given ? strtoull(given, NULL, 10) : (uint64_t)firn_now_us(op);
+    struct test_seeds seeds = test_seeds(op, 1, CASE_COUNT);
     struct sample *sample = malloc(sizeof *sample);
-    for (uint64_t nth = 0; nth < (given ? 1 : CASE_COUNT); nth++) {
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct firn_arena arena, *outer = op->arena;
         struct firn_encoded_chunk chunk;
         firn_arena_init(&arena);
         op->arena = &arena;
-        *sample = (struct sample){ .seed = base + nth };
+        *sample = (struct sample){ .seed = seed };
         draw(op, sample);
         struct firn_chunk_options options = draw_options(sample);
-        print_message("FIRN_SEED=%" PRIu64 " type %d, shape %s, %u rows\n", base + nth, (int)sample->kind->type,
+        print_message("FIRN_SEED=%" PRIu64 " type %d, shape %s, %u rows\n", seed, (int)sample->kind->type,
                       sample->shape, sample->row_count);
         encode_sample(op, sample, &options, &chunk);
         read_back(op, sample, &chunk);

@@ -9,6 +9,7 @@
 #include "format/parquet/rle_write.h"
 #include "support/corpus.h"
 #include "support/parquet_file.h"
+#include "support/seeds.h"
 
 enum { CASE_COUNT = 120, PARTS_MAX = 6 };
 
@@ -408,22 +409,21 @@ static void run_case(struct firn_op *op, struct sample *sample, uint32_t *copied
 static void copied_pages_are_as_good_as_encoded_ones(void **state)
 {
     struct firn_op *op = test_op(state);
-    const char *given = getenv("FIRN_SEED");
-    uint64_t base = given ? strtoull(given, NULL, 10) : (uint64_t)firn_now_us(op);
+    struct test_seeds seeds = test_seeds(op, 1, CASE_COUNT);
     struct sample *sample = malloc(sizeof *sample);
     uint32_t copied = 0, refused = 0, unfolded = 0;
-    for (uint64_t nth = 0; nth < (given ? 1 : CASE_COUNT); nth++) {
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct firn_arena arena, *outer = op->arena;
         firn_arena_init(&arena);
         op->arena = &arena;
-        *sample = (struct sample){ .seed = base + nth };
-        print_message("FIRN_SEED=%" PRIu64 "\n", base + nth);
+        *sample = (struct sample){ .seed = seed };
+        print_message("FIRN_SEED=%" PRIu64 "\n", seed);
         run_case(op, sample, &copied, &refused, &unfolded);
         firn_arena_done(&arena);
         op->arena = outer;
     }
     print_message("%u pages copied, %u of them unfolded, %u refused\n", copied, unfolded, refused);
-    CHECK(given || (copied > 500 && refused > 100 && unfolded > 10), "too one-sided to show anything");
+    CHECK(seeds.is_one || (copied > 500 && refused > 100 && unfolded > 10), "too one-sided to show anything");
     free(sample);
 }
 
@@ -835,10 +835,10 @@ static firn_status splice_alone(struct firn_op *op, const struct firn_parquet_no
 static void damaged_pages_never_become_other_values(void **state)
 {
     struct firn_op *op = test_op(state);
-    uint64_t seed = (uint64_t)firn_now_us(op);
+    uint64_t seed = test_seeds(op, 1, 1).first;
     uint32_t passed = 0;
     struct sample *sample = malloc(sizeof *sample);
-    print_message("seed %" PRIu64 "\n", seed);
+    print_message("FIRN_SEED=%" PRIu64 "\n", seed);
     for (int nth = 0; nth < 20; nth++) {
         struct part part = { 0 };
         *sample = (struct sample){ .seed = next_random(&seed) };

@@ -8,6 +8,7 @@
 #include "maintain/history.h"
 #include "maintain/mark.h"
 #include "support/fault_store.h"
+#include "support/seeds.h"
 
 typedef struct firn_expire_snapshots_args args_of; /* so that cases fit a line */
 typedef struct firn_expire_snapshots_report report_of;
@@ -778,10 +779,9 @@ static void run_random_history(struct firn_op *op, uint64_t seed)
 
 static void random_histories(void **state)
 {
-    const char *given = getenv("FIRN_SEED");
-    uint64_t first = given ? strtoull(given, NULL, 10) : 1;
-    for (uint64_t seed = first; seed < first + (given ? 1 : 40); seed++) {
-        struct firn_op *op = test_op(state);
+    struct firn_op *op = test_op(state);
+    struct test_seeds seeds = test_seeds(op, 1, 40);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct firn_arena arena, *outer = op->arena;
         firn_arena_init(&arena);
         op->arena = &arena;

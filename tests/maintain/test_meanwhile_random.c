@@ -187,7 +187,9 @@ static void *compact(void *context)
     struct compactor *compactor = context;
     struct world world;
     struct firn_env env;
-    while (!atomic_load(&compactor->stop) && compactor->status == FIRN_OK) {
+    bool is_last;
+    do { /* the last run has the table for itself, however little the writer left of the time */
+        is_last = atomic_load(&compactor->stop);
         struct firn_arena arena;
         struct firn_op op;
         firn_arena_init(&arena);
@@ -202,7 +204,7 @@ static void *compact(void *context)
             snprintf(compactor->error, sizeof compactor->error, "%s", op.error.text);
         }
         firn_arena_done(&arena);
-    }
+    } while (!is_last && compactor->status == FIRN_OK);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include "firn/rewrite_manifests.h"
 #include "support/fault_store.h"
+#include "support/seeds.h"
 
 typedef struct firn_rewrite_manifests_args args_of;
 typedef struct firn_rewrite_manifests_report report_of;
@@ -824,10 +825,9 @@ static void rewrite_random_table(struct firn_op *op, uint64_t seed)
 
 static void random_tables(void **state)
 {
-    const char *given = getenv("FIRN_SEED");
-    uint64_t first = given ? strtoull(given, NULL, 10) : 1;
-    for (uint64_t seed = first; seed < first + (given ? 1 : 40); seed++) {
-        struct firn_op *op = test_op(state);
+    struct firn_op *op = test_op(state);
+    struct test_seeds seeds = test_seeds(op, 1, 40);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct firn_arena arena, *outer = op->arena;
         firn_arena_init(&arena);
         op->arena = &arena;

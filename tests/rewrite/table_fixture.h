@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include "format/puffin/deletion_vector.h"
+#include "support/seeds.h"
 
 #define FIELD(id, name, type) "{\"id\":" #id ",\"name\":\"" name "\",\"required\":false,\"type\":" type "}"
 #define LIST(id, type)        "{\"type\":\"list\",\"element-id\":" #id ",\"element-required\":false,\"element\":" type "}"
@@ -388,13 +389,14 @@ static inline uint32_t roll(struct dice *dice, uint32_t sides)
     return (uint32_t)((dice->state ^ dice->state >> 29) >> 16) % sides;
 }
 
-/* Calls `run` with the seeds from 1 to `count`, each with an arena of its own. */
+/* Calls `run` with `count` seeds, each with an arena of its own. */
 static inline void run_trials(struct firn_op *op, void (*run)(struct firn_op *, struct firn_pool *, uint64_t),
                               uint64_t count)
 {
     struct firn_pool *pool;
     CHECK_OK(op, firn_pool_open(op, 3, &pool));
-    for (uint64_t seed = 1; seed <= count; seed++) {
+    struct test_seeds seeds = test_seeds(op, 1, count);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct firn_arena arena;
         struct firn_op trial;
         firn_arena_init(&arena);

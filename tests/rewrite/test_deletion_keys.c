@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "format/avro/put.h"
 #include "rewrite/key_bounds.h"
+#include "support/seeds.h"
 
 /* xorshift: the seed alone makes a case. */
 struct random {
@@ -266,10 +267,9 @@ static void random_tables_agree_with_the_model(void **state)
 {
     struct firn_op *op = test_op(state);
     struct firn_pool *pool;
-    const char *from = getenv("FIRN_SEED"), *count = getenv("FIRN_CASES");
-    uint64_t first = from ? strtoull(from, NULL, 10) : 0, cases = count ? strtoull(count, NULL, 10) : 64;
+    struct test_seeds seeds = test_seeds(op, 0, 64);
     CHECK_OK(op, firn_pool_open(op, 3, &pool));
-    for (uint64_t seed = first; seed < first + cases; seed++)
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++)
         run_case(op, pool, seed);
     firn_pool_close(pool);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TOGETHER_MS_MAX = 3000 };
+enum { TOGETHER_MS_MAX = 60000 };
 
 struct fault_state {
     struct firn_store *inner;

@@ -233,7 +233,7 @@ static void index_and_rules_agree(void **state)
 }
 
 /* 20,000 data files against 5,000 deletes of a streaming upsert: 50 million matches, which share their lists. */
-static void thousands_of_deletes_plan_fast(void **state)
+static void thousands_of_deletes_share_lists(void **state)
 {
     enum { DATA_COUNT = 20000, DELETE_COUNT = 5000 };
     struct firn_op *op = test_op(state);
@@ -241,7 +241,6 @@ static void thousands_of_deletes_plan_fast(void **state)
         FIRN_NEW_ARRAY(op->arena, const struct firn_manifest_entry *, DELETE_COUNT);
     struct firn_delete_index *index;
     uint64_t matches = 0;
-    int64_t started_ms = op->env->monotonic_ms(op->env->context);
     for (int i = 0; i < DELETE_COUNT; i++)
         deletes[i] = entry_of(op, &(struct given){ i % 2 ? EQ : POS, 4 * i, 0, 0, "d", NULL, i % 4 ? NULL : A, Z });
     CHECK_OK(op, firn_delete_index_new(op, make_metadata(op), deletes, DELETE_COUNT, &index));
@@ -254,18 +253,15 @@ static void thousands_of_deletes_plan_fast(void **state)
         CHECK_OK(op, firn_delete_index_match(op, index, data[i % (int)FIRN_COUNT_OF(data)], &match));
         matches += firn_delete_match_count(&match);
     }
-    int64_t elapsed_ms = op->env->monotonic_ms(op->env->context) - started_ms;
-    print_message("%" PRIu64 " matches in %" PRId64 " ms\n", matches, elapsed_ms);
     CHECK(matches > UINT64_C(45000000), "%" PRIu64, matches);
     CHECK(op->arena->used_bytes - bytes_before < (1 << 20), "%zu bytes", op->arena->used_bytes - bytes_before);
-    CHECK(elapsed_ms < 60000, "%" PRId64 " ms", elapsed_ms);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(deletes_apply_by_the_rules), TEST(shortened_bounds_are_no_path), TEST(a_vector_replaces_position_deletes),
-        TEST(broken_vectors_are_refused), TEST(index_and_rules_agree),        TEST(thousands_of_deletes_plan_fast),
+        TEST(broken_vectors_are_refused), TEST(index_and_rules_agree),        TEST(thousands_of_deletes_share_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
