@@ -145,8 +145,8 @@ struct firn_planned_group {
     int64_t bytes;
     enum firn_group_verdict verdict;
     bool is_cut; /* by the limit of bytes, or what that cut off: without it, it might have had enough files */
-    const struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
-    const int64_t *bin_bytes;            /* of the pieces, less what deletes of their files alone take away */
+    struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
+    const int64_t *bin_bytes;      /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
     int64_t output_count;                 /* files to expect: one a bin, more where a bin outgrows the writer's limit */
     int64_t file_rows;                    /* sorted: of each file, about; 0: unknown */
@@ -214,14 +214,21 @@ struct firn_rewrite_plan {
 /* Binds the plan's order to its table, whose schema problem, if any, is known; sets what depends on it. USAGE,
  * NOT_FOUND for unknown columns, UNSUPPORTED for what has no order. */
 FIRN_CHECKED firn_status firn_rewrite_order_new(struct firn_op *op, struct firn_rewrite_plan *plan);
-/* Whether counts and bounds of the data files decide something. */
-bool firn_rewrite_order_needs_metrics(const struct firn_rewrite_plan *plan);
+/* The fields whose counts and bounds decide something, in op->arena; the number is 0 if none does. */
+uint32_t firn_rewrite_order_metric_fields(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                          const int32_t **fields);
 /* The order of a group's rows, or NULL: the plan's, where a Hilbert curve is laid through what the group's files say of
  * their columns. */
 const struct firn_ordering *firn_rewrite_order_of_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
                                                         const struct firn_planned_group *group);
 /* Sets the order of the plan's files, when rewrite-unsorted-only asks for it. Obstacles and thresholds are known. */
 FIRN_CHECKED firn_status firn_rewrite_find_sorted(struct firn_op *op, struct firn_rewrite_plan *plan);
+/* Whether a file is marked as sorted by the plan's order, which the table has. */
+bool firn_rewrite_claims_order(const struct firn_rewrite_plan *plan, const struct firn_data_file *file);
+/* Says in the bins of a group, whose rows are put in order, which pieces are sorted runs by what manifests tell, and
+ * lays pieces in the order of their keys. */
+FIRN_CHECKED firn_status firn_rewrite_find_runs(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                                struct firn_planned_group *group);
 /* Judges, packs and chooses `plan->files`, whose scan files are set, as is everything above but `uses` and
  * `has_unreadable_deletes`. Pure. */
 FIRN_CHECKED firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewrite_history *history,

@@ -237,12 +237,12 @@ firn_status firn_rewrite_plan_bins(struct firn_op *op, const struct firn_rewrite
     }
     if (plan->options.strategy != FIRN_STRATEGY_BINPACK) {
         plan_sort(op, plan, group, bytes);
-        return FIRN_OK;
+        return firn_rewrite_find_runs(op, plan, group);
     }
     struct packer packer = { .split_bytes = firn_output_split_bytes(&plan->options.sizes, bytes) };
     FIRN_TRY(make_cuts(op, plan, group, &packer));
     pack(op, &packer);
     build_bins(op, &packer, group);
     group->output_count = count_outputs(&plan->options, group);
-    return FIRN_OK;
+    return firn_rewrite_find_runs(op, plan, group);
 }

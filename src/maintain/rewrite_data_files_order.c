@@ -254,9 +254,20 @@ static void set_range(const struct firn_rewrite_plan *plan, const struct firn_pl
     out->has_range = group->file_count > 0;
 }
 
-bool firn_rewrite_order_needs_metrics(const struct firn_rewrite_plan *plan)
+/* Of files that are marked as sorted bounds tell whether they follow each other; along a Hilbert curve, how far it has
+ * to go. */
+uint32_t firn_rewrite_order_metric_fields(struct firn_op *op, const struct firn_rewrite_plan *plan,
+                                          const int32_t **fields)
 {
-    return plan->options.strategy == FIRN_STRATEGY_HILBERT || plan->options.rewrite_unsorted_only;
+    const struct firn_ordering *ordering = plan->ordering;
+    *fields = NULL;
+    if (!ordering || (ordering->sort_order_id == 0 && ordering->kind != FIRN_ORDERING_HILBERT))
+        return 0;
+    int32_t *ids = FIRN_NEW_ARRAY(op->arena, int32_t, ordering->field_count);
+    for (uint32_t i = 0; i < ordering->field_count; i++)
+        ids[i] = ordering->fields[i].source_id;
+    *fields = ids;
+    return ordering->field_count;
 }
 
 const struct firn_ordering *firn_rewrite_order_of_group(struct firn_op *op, const struct firn_rewrite_plan *plan,

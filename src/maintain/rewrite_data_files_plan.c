@@ -65,7 +65,8 @@ static firn_status scan_files(struct firn_op *op, struct firn_pool *pool, struct
                               const struct firn_predicate *where, struct firn_rewrite_plan *plan)
 {
     struct firn_scan selected;
-    struct firn_scan_options options = { .where = where, .with_metrics = firn_rewrite_order_needs_metrics(plan) };
+    struct firn_scan_options options = { .where = where };
+    options.metric_field_count = firn_rewrite_order_metric_fields(op, plan, &options.metric_fields);
     FIRN_TRY(firn_scan_plan(op, pool, store, plan->metadata, plan->snapshot, options, &selected));
     bool needs_all = where && selected.delete_count > 0;
     plan->whole = selected;

@@ -209,22 +209,72 @@ static bool *match_entries(struct firn_op *op, const struct scan_run *run, const
     return keep;
 }
 
-/* Parses with metrics into memory of its own, only to see which entries match: the metrics of a large table are many
- * times the size of all the rest. */
-static firn_status match_with_metrics(struct firn_op *op, const struct scan_run *run,
-                                      const struct firn_manifest_file *row, const struct firn_partition_spec *spec,
-                                      struct firn_bytes bytes, bool **keep)
+static struct firn_count_map take_counts(struct firn_op *op, const struct scan_run *run,
+                                         const struct firn_count_map *from)
 {
+    uint32_t most = run->options.metric_field_count;
+    struct firn_count_map taken = {
+        .ids = FIRN_NEW_ARRAY(op->arena, int32_t, most),
+        .counts = FIRN_NEW_ARRAY(op->arena, int64_t, most),
+        .present = from->present,
+    };
+    for (uint32_t i = 0; i < most; i++) {
+        taken.ids[taken.count] = run->options.metric_fields[i];
+        taken.count += firn_count_map_find(from, taken.ids[taken.count], &taken.counts[taken.count]);
+    }
+    return taken;
+}
+
+static struct firn_bound_map take_bounds(struct firn_op *op, const struct scan_run *run,
+                                         const struct firn_bound_map *from)
+{
+    uint32_t most = run->options.metric_field_count;
+    struct firn_bound_map taken = {
+        .ids = FIRN_NEW_ARRAY(op->arena, int32_t, most),
+        .values = FIRN_NEW_ARRAY(op->arena, struct firn_bytes, most),
+        .present = from->present,
+    };
+    for (uint32_t i = 0; i < most; i++) {
+        struct firn_bytes bytes;
+        taken.ids[taken.count] = run->options.metric_fields[i];
+        if (firn_bound_map_find(from, taken.ids[taken.count], &bytes))
+            taken.values[taken.count++] = firn_bytes_copy(op->arena, bytes);
+    }
+    return taken;
+}
+
+/* Takes what is wanted of the entries' metrics from the same manifest, parsed with all. */
+static void take_metrics(struct firn_op *op, const struct scan_run *run, const struct firn_manifest *from,
+                         struct firn_manifest *to)
+{
+    for (uint32_t i = 0; i < to->count && run->options.metric_field_count > 0; i++) {
+        const struct firn_data_file *whole = &from->entries[i].file;
+        struct firn_data_file *file = &to->entries[i].file;
+        file->null_value_counts = take_counts(op, run, &whole->null_value_counts);
+        file->nan_value_counts = take_counts(op, run, &whole->nan_value_counts);
+        file->lower_bounds = take_bounds(op, run, &whole->lower_bounds);
+        file->upper_bounds = take_bounds(op, run, &whole->upper_bounds);
+    }
+}
+
+/* Parses with metrics into memory of its own, to see which entries match and to take the metrics of some fields: those
+ * of a large table are many times the size of all the rest. `manifest` is the same without them. */
+static firn_status look_at_metrics(struct firn_op *op, const struct scan_run *run, const struct firn_manifest_file *row,
+                                   struct firn_bytes bytes, struct firn_manifest *manifest, bool **keep)
+{
+    const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, row->spec_id);
     struct firn_arena arena;
     struct firn_op scratch = *op;
-    struct firn_manifest manifest;
+    struct firn_manifest whole;
     struct firn_manifest_read_options options = { .skip_deleted = true };
     firn_arena_init(&arena);
     scratch.arena = &arena;
-    firn_status status = firn_manifest_parse(&scratch, bytes, row, run->metadata, options, &manifest);
+    firn_status status = firn_manifest_parse(&scratch, bytes, row, run->metadata, options, &whole);
     op->error = scratch.error;
     if (status == FIRN_OK)
-        *keep = match_entries(op, run, spec, &manifest);
+        take_metrics(op, run, &whole, manifest);
+    if (status == FIRN_OK && run->options.where)
+        *keep = match_entries(op, run, spec, &whole);
     firn_arena_done(&arena);
     return status;
 }
@@ -232,19 +282,20 @@ static firn_status match_with_metrics(struct firn_op *op, const struct scan_run 
 static firn_status parse_matching(struct firn_op *op, const struct scan_run *run, const struct firn_manifest_file *row,
                                   struct firn_bytes bytes, struct firn_manifest *out)
 {
-    bool with_metrics = run->options.with_metrics || row->is_deletes;
+    const struct firn_scan_options *wanted = &run->options;
+    bool with_metrics = wanted->with_metrics || row->is_deletes;
     struct firn_manifest_read_options options = { .skip_deleted = true, .skip_metrics = !with_metrics };
-    if (!run->options.where || row->is_deletes)
-        return firn_manifest_parse(op, bytes, row, run->metadata, options, out);
-
     const struct firn_partition_spec *spec = firn_metadata_spec(run->metadata, row->spec_id);
-    if (!spec)
-        return firn_fail(op, FIRN_CORRUPT, "partition spec %d is not in the table's metadata", row->spec_id);
     bool *keep = NULL;
-    if (!with_metrics)
-        FIRN_TRY(match_with_metrics(op, run, row, spec, bytes, &keep));
+    if (wanted->where && !row->is_deletes && !spec)
+        return firn_fail(op, FIRN_CORRUPT, "partition spec %d is not in the table's metadata", row->spec_id);
     FIRN_TRY(firn_manifest_parse(op, bytes, row, run->metadata, options, out));
-    keep_entries(out, keep ? keep : match_entries(op, run, spec, out));
+    if (!with_metrics && (wanted->where || wanted->metric_field_count > 0))
+        FIRN_TRY(look_at_metrics(op, run, row, bytes, out, &keep));
+    else if (wanted->where && !row->is_deletes)
+        keep = match_entries(op, run, spec, out);
+    if (keep)
+        keep_entries(out, keep);
     return FIRN_OK;
 }
 

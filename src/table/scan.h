@@ -51,6 +51,8 @@ struct firn_scan {
 struct firn_scan_options {
     const struct firn_predicate *where; /* NULL: everything */
     bool with_metrics;                  /* keep counts and bounds of data files */
+    const int32_t *metric_fields;       /* or else those of some fields; NULL: of none */
+    uint32_t metric_field_count;
 };
 /* Plans a scan of `snapshot` (NULL gives an empty scan); manifests are read in parallel. Deletes are matched by
  * sequence number, spec, partition and path as the specification says. Lives in op->arena. */
