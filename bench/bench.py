@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 """Compacts generated tables with firn, Spark, DuckDB, PyArrow and cat, and scans what they wrote; see README.md.
 
-usage: FIRN=path bench.py --cache DIR [--case NAME,...] [--files N] [--runs N] [--layout NAME,...] [--with-spark]
-                          [--memory SIZE] [--json FILE] [--keep]
+usage: FIRN=path bench.py --cache DIR [--case NAME,...|all] [--files N] [--runs N] [--layout NAME,...] [--with-spark]
+                          [--spark-runs N] [--memory SIZE] [--json FILE] [--keep]
 """
 import argparse
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 
 from cases import CASES, Table
-from measure import INTEROP, MB, THREADS, Measure, measure_spark, open_many_files, warm
+from measure import INTEROP, MB, THREADS, Measure, measure_spark, medians, open_many_files, warm
 
 SCANS = 3
+# Time at most so many times another program's.
+TIME_AIMS = (("firn-balanced", "duckdb", 1 / 8), ("firn-balanced", "spark", 1 / 25), ("firn-balanced", "cat", 4), ("firn-fastest", "cat", 1.5))
+SIZE_AIM = 1.05
+MEMORY_AIM = 512 * MB
 
 DUCKDB_COPY = f"""
 import duckdb, json, sys
@@ -49,25 +52,25 @@ connection.execute("SET threads = {THREADS}; SET TimeZone = 'UTC'")
 times = {{}}
 for _ in range({SCANS} + 1):
     for folder in sys.argv[2:]:
-        start = time.monotonic()
+        start, used = time.monotonic(), time.process_time()
         connection.execute(f"CREATE OR REPLACE TEMP TABLE highest AS SELECT max(COLUMNS(*)) FROM read_parquet('{{folder}}/*.parquet')")
-        times.setdefault(folder, []).append(time.monotonic() - start)
+        times.setdefault(folder, []).append((time.monotonic() - start, time.process_time() - used))
 json.dump(times, open(sys.argv[1], "w"))
 """
 
 SPARK_COMPACT = """
-start = time.monotonic()
+begin = used()
 spark.sql(f"CALL bench.system.rewrite_data_files(table => 'bench.{sys.argv[4]}')").collect()
-json.dump(time.monotonic() - start, open(sys.argv[5], "w"))
+json.dump(since(begin), open(sys.argv[5], "w"))
 """
 
 SPARK_SCAN = f"""
 times = {{}}
 for _ in range({SCANS} + 1):
     for folder in sys.argv[5:]:
-        start = time.monotonic()
+        begin = used()
         spark.read.parquet(folder).write.format("noop").mode("overwrite").save()
-        times.setdefault(folder, []).append(time.monotonic() - start)
+        times.setdefault(folder, []).append(since(begin))
 json.dump(times, open(sys.argv[4], "w"))
 """
 
@@ -121,8 +124,7 @@ class Bench:
     def run_spark(self):
         own = os.path.join(self.table.folder, "spark.json")
         result = self.in_table("spark", lambda home: measure_spark(SPARK_COMPACT, home, self.table.warehouse, f"bench.{self.table.name}", own))
-        with open(own, encoding="utf-8") as file:
-            result.own = json.load(file)
+        result.own = loaded(own)
         return result
 
     def run_duckdb(self):
@@ -154,45 +156,78 @@ class Bench:
         return runs
 
     def scan(self, tools, with_spark):
-        """Median seconds that DuckDB and Spark take to read the outputs, side by side, by output."""
+        """Median wall and CPU seconds that DuckDB and Spark take to read the outputs, side by side, by output."""
         folders = {os.path.join(self.table.folder, "out", tool): tool for tool in tools if tool != "cat"}
         times = os.path.join(self.table.folder, "scan.json")
         found = {}
         Measure([sys.executable, "-c", DUCKDB_SCAN, times, *folders])
-        found["duckdb"] = medians(times, folders)
+        found["duckdb"] = scan_medians(times, folders)
         if with_spark:
             measure_spark(SPARK_SCAN, self.table.working_home(), self.table.warehouse, times, *folders)
-            found["spark"] = medians(times, folders)
+            found["spark"] = scan_medians(times, folders)
         return found
 
 
-def medians(path, folders):
-    """The first scan of each folder warms up."""
+def loaded(path):
     with open(path, encoding="utf-8") as file:
-        return {folders[folder]: statistics.median(times[1:]) for folder, times in json.load(file).items()}
+        return json.load(file)
+
+
+def scan_medians(path, folders):
+    """The first scan of each folder warms up."""
+    return {folders[folder]: medians(times[1:]) for folder, times in loaded(path).items()}
 
 
 def summed_up(runs):
     """Medians of the runs of one program, and the most memory any of them took."""
-    row = {name: statistics.median(getattr(run, name) for run in runs) for name in ("wall", "cpu", "bytes")}
-    row |= {"memory": max(run.memory for run in runs), "files": runs[-1].files}
+    row = dict(zip(("wall", "cpu", "bytes"), medians([(run.wall, run.cpu, run.bytes) for run in runs])))
+    row |= {"runs": len(runs), "memory": max(run.memory for run in runs), "files": runs[-1].files}
     if hasattr(runs[0], "own"):
-        row["own"] = statistics.median(run.own for run in runs)
+        row["own"] = dict(zip(("wall", "cpu"), medians([run.own for run in runs])))
     return row
 
 
-def show(rows, scans, input_bytes):
-    base = next(row for name, row in rows.items() if name.startswith("firn"))
-    if "firn-balanced" in rows:
-        base = rows["firn-balanced"]
-    print(f"{'':<14}{'wall s':>8}{'cpu s':>8}{'peak MB':>9}{'out MB':>9}{'files':>7}{'wall/firn':>11}{'cpu/firn':>10}{'size/firn':>11}{'MB/s in':>9}"
-          + "".join(f"{name + ' scan s':>15}" for name in scans))
+def with_own(rows):
+    """What to call each row, its program and the row; what Spark takes once it is started is one more."""
     for name, row in rows.items():
-        print(f"{name:<14}{row['wall']:>8.2f}{row['cpu']:>8.2f}{row['memory'] / MB:>9.0f}{row['bytes'] / MB:>9.1f}{row['files']:>7}"
-              f"{row['wall'] / base['wall']:>10.2f}x{row['cpu'] / base['cpu']:>9.2f}x{row['bytes'] / base['bytes']:>10.3f}x"
-              f"{input_bytes / MB / row['wall']:>9.0f}" + "".join(f"{times[name]:>15.2f}" if name in times else f"{'':>15}" for times in scans.values()))
+        yield name, name, row
         if "own" in row:
-            print(f"{'  once started':<14}{row['own']:>8.2f}{'':>8}{'':>9}{'':>9}{'':>7}{row['own'] / base['wall']:>10.2f}x")
+            yield "  once started", name, row["own"]
+
+
+def show(rows, scans, input_bytes):
+    base = rows.get("firn-balanced") or next(row for name, row in rows.items() if name.startswith("firn"))
+    print(f"{'':<14}{'wall s':>8}{'cpu s':>8}{'wall/firn':>11}{'cpu/firn':>10}{'MB/s in':>9}{'peak MB':>9}{'files':>7}{'out MB':>9}{'size/firn':>11}"
+          + "".join(f"{name + ' scan s':>15}{'cpu s':>8}" for name in scans))
+    for name, _, row in with_own(rows):
+        print(f"{name:<14}{row['wall']:>8.2f}{row['cpu']:>8.2f}{row['wall'] / base['wall']:>10.2f}x{row['cpu'] / base['cpu']:>9.2f}x"
+              f"{input_bytes / MB / row['wall']:>9.0f}", end="")
+        if "bytes" in row:
+            print(f"{row['memory'] / MB:>9.0f}{row['files']:>7}{row['bytes'] / MB:>9.1f}{row['bytes'] / base['bytes']:>10.3f}x"
+                  + "".join("{:>15.2f}{:>8.2f}".format(*times[name]) for times in scans.values() if name in times), end="")
+        print()
+
+
+def aims(rows, scans, timed):
+    """What is aimed at, as text, what was measured of it (wall time, then CPU time, where there are two), and the limit of that."""
+    if timed:
+        for name, other, limit in TIME_AIMS:
+            if name in rows and other in rows:
+                yield f"time of {name} / {other}", [rows[name][kind] / rows[other][kind] for kind in ("wall", "cpu")], limit
+    for other in ("duckdb", "spark"):
+        if "firn-balanced" in rows and other in rows:
+            yield f"size of firn-balanced / {other}", [rows["firn-balanced"]["bytes"] / rows[other]["bytes"]], SIZE_AIM
+        if "firn-balanced" in scans.get(other, ()):
+            times = zip(scans[other]["firn-balanced"], scans[other][other])
+            yield f"{other}'s scan of firn-balanced / its own", [ours / own for ours, own in times], 1
+    most = max(row["memory"] for name, row in rows.items() if name.startswith("firn"))
+    yield "memory of firn, most, MB", [most / MB], MEMORY_AIM / MB
+
+
+def show_aims(rows, scans, timed):
+    for text, measured, limit in aims(rows, scans, timed):
+        verdicts = [f"{value:.3f} {'held' if value <= limit else 'missed'}" for value in measured]
+        print(f"  {text + ', at most ' + format(limit, '.4g'):<60}" + ", by CPU ".join(verdicts))
 
 
 def run_case(name, arguments, file_count):
@@ -202,23 +237,27 @@ def run_case(name, arguments, file_count):
     bench = Bench(table, os.environ["FIRN"], arguments.memory)
     programs = bench.programs(arguments.layout.split(","), arguments.with_spark)
     runs = {}
-    for _ in range(arguments.runs):
+    for number in range(arguments.runs):
         for tool, program in programs.items():
-            warm(table.paths())
-            runs.setdefault(tool, []).append(program())
+            if tool != "spark" or number < arguments.spark_runs:
+                warm(table.paths())
+                runs.setdefault(tool, []).append(program())
     rows = {tool: summed_up(results) for tool, results in runs.items()}
     scans = bench.scan(rows, arguments.with_spark)
     input_bytes = sum(os.path.getsize(path) for path in table.paths())
     print(f"\n{name}: {table.case.title}: {file_count} files, {input_bytes / MB:.1f} MB, {file_count * table.case.rows} rows; {THREADS} threads; "
           f"medians of {arguments.runs}")
     show(rows, scans, input_bytes)
+    show_aims(rows, scans, name.startswith("a-"))
     if not arguments.keep:
         shutil.rmtree(os.path.join(table.folder, "out"))
-    return {"files": file_count, "input_bytes": input_bytes, "rows": file_count * table.case.rows, "runs": arguments.runs, "programs": rows, "scans": scans}
+    return {"files": file_count, "input_bytes": input_bytes, "rows": file_count * table.case.rows, "programs": rows, "scans": scans}
 
 
 def chosen(text):
     """The cases that a comma-separated list names, by whole names or by their beginnings."""
+    if text == "all":
+        return list(CASES)
     names = [name for part in text.split(",") for name in CASES if name.startswith(part)]
     return names or sys.exit(f"no case '{text}'; there are {', '.join(CASES)}")
 
@@ -226,11 +265,12 @@ def chosen(text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cache", required=True)
-    parser.add_argument("--case", default="a-plain", help="comma-separated beginnings of: " + ", ".join(CASES))
+    parser.add_argument("--case", default="a-plain", help="all, or comma-separated beginnings of: " + ", ".join(CASES))
     parser.add_argument("--files", type=int, help="files of each table, for a smaller run")
-    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--layout", default="fastest,balanced,smallest", help="firn's layouts, comma-separated")
     parser.add_argument("--with-spark", action="store_true")
+    parser.add_argument("--spark-runs", type=int, default=1, help="Spark takes part in so many of the runs")
     parser.add_argument("--memory", help="what firn may use, as its option has it")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--keep", action="store_true", help="keep what was written, below out/ in the cache")

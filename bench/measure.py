@@ -1,13 +1,14 @@
 """Running programs and counting what they take, for all benchmarks."""
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INTEROP = os.path.join(os.path.dirname(HERE), "tests", "interop")
-THREADS = 2
+THREADS = len(os.sched_getaffinity(0))
 MB = 1000 * 1000
 
 
@@ -28,6 +29,11 @@ class Measure:
         self.bytes = self.files = 0
 
 
+def medians(measured):
+    """Of several measurements of the same numbers, each number's median."""
+    return [statistics.median(numbers) for numbers in zip(*measured)]
+
+
 def warm(paths):
     """Reads files once, so that all programs find them in the page cache."""
     for path in paths:
@@ -41,15 +47,25 @@ def open_many_files():
 
 
 SPARK_BEGIN = """
-import json, sys, time
+import json, os, sys, time
 sys.path.insert(0, sys.argv[1])
 import engines, lake
 lake.NAME = engines.NAME = "bench"
 class Home: pass
 home = Home()
 home.folder, home.database, home.warehouse = sys.argv[2], sys.argv[2] + "/catalog.db", sys.argv[3]
-spark = engines.start_spark(home)
-"""
+spark = engines.start_spark(home, CORES)
+
+def used():
+    "Seconds and CPU seconds of Spark's process until now."
+    with open(f"/proc/{spark.sparkContext._gateway.proc.pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return time.monotonic(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+def since(begin):
+    "The same since an earlier moment."
+    return [now - then for now, then in zip(used(), begin)]
+""".replace("CORES", str(THREADS))
 SPARK_END = """
 gateway = spark.sparkContext._gateway
 spark.stop()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Puts the transaction table in order with firn, DuckDB and Spark, and says what point filters read of each; see README.md.
 
-usage: FIRN=path sorting.py --cache DIR [--files N] [--runs N] [--memory SIZE] [--limited] [--overhead SIZE] [--filters N] [--with-spark]
+usage: FIRN=path sorting.py --cache DIR [--files N] [--runs N] [--memory SIZE] [--limited] [--overhead SIZE] [--filters N]
+                            [--with-spark] [--spark-runs N] [--json FILE]
 """
 import argparse
 import datetime
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from bench import Bench, summed_up
+from bench import Bench, loaded, summed_up, with_own
 from cases import CASES, Table
 from deletes import Limit, bytes_of
 from measure import MB, THREADS, Measure, measure_spark, open_many_files, warm
@@ -30,10 +31,10 @@ connection.execute(f"COPY (SELECT * FROM read_parquet([{{paths}}]) ORDER BY acco
 """
 
 SPARK_SORT = """
-start = time.monotonic()
+begin = used()
 spark.sql(f"CALL bench.system.rewrite_data_files(table => 'bench.{sys.argv[4]}', strategy => 'sort', sort_order => '{sys.argv[5]}', "
           "options => map('rewrite-all', 'true'))").collect()
-json.dump(time.monotonic() - start, open(sys.argv[6], "w"))
+json.dump(since(begin), open(sys.argv[6], "w"))
 """
 
 
@@ -62,8 +63,7 @@ class Sorting(Bench):
         own = os.path.join(self.table.folder, "spark.json")
         result = self.in_table(f"spark-{order}", lambda home: measure_spark(
             SPARK_SORT, home, self.table.warehouse, f"bench.{self.table.name}", ORDERS[order], own))
-        with open(own, encoding="utf-8") as file:
-            result.own = json.load(file)
+        result.own = loaded(own)
         return result
 
     def sorters(self, with_spark):
@@ -131,25 +131,30 @@ def values_of(table, count):
 
 
 def show(rows, filters):
-    print(f"{'':<14}{'wall s':>8}{'cpu s':>8}{'peak MB':>9}{'out MB':>9}{'files':>7}"
+    """Ratios are to firn's run of the same order."""
+    print(f"{'':<14}{'wall s':>8}{'cpu s':>8}{'wall/firn':>11}{'cpu/firn':>10}{'peak MB':>9}{'out MB':>9}{'files':>7}"
           + "".join(f"{column + ': files':>20}{'MB':>8}" for column in FILTERED))
-    for name, row in rows.items():
-        print(f"{name:<14}{row['wall']:>8.2f}{row['cpu']:>8.2f}{row['memory'] / MB:>9.0f}{row['bytes'] / MB:>9.1f}{row['files']:>7}"
-              + "".join(f"{filters[name][column][0]:>20.2f}{filters[name][column][1] / MB:>8.1f}" for column in FILTERED))
-        if "own" in row:
-            print(f"{'  once started':<14}{row['own']:>8.2f}")
+    for name, program, row in with_own(rows):
+        base = rows["firn-" + program.partition("-")[2]]
+        print(f"{name:<14}{row['wall']:>8.2f}{row['cpu']:>8.2f}{row['wall'] / base['wall']:>10.2f}x{row['cpu'] / base['cpu']:>9.2f}x", end="")
+        if name in filters:
+            print(f"{row['memory'] / MB:>9.0f}{row['bytes'] / MB:>9.1f}{row['files']:>7}"
+                  + "".join(f"{filters[name][column][0]:>20.2f}{filters[name][column][1] / MB:>8.1f}" for column in FILTERED), end="")
+        print()
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cache", required=True)
     parser.add_argument("--files", type=int, default=CASES[CASE].files)
-    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--memory", default="1G", help="what firn may use, as its option has it")
     parser.add_argument("--limited", action="store_true", help="firn runs in a control group of --memory and --overhead")
     parser.add_argument("--overhead", default="128M", help="for the program itself and the table's metadata")
     parser.add_argument("--filters", type=int, default=100, help="point filters on each column")
     parser.add_argument("--with-spark", action="store_true")
+    parser.add_argument("--spark-runs", type=int, default=1, help="Spark takes part in so many of the runs")
+    parser.add_argument("--json", help="file for the results")
     parser.add_argument("--generate", action="store_true", help="make the table and stop")
     arguments = parser.parse_args()
     open_many_files()
@@ -160,22 +165,26 @@ def main():
     subprocess.run([sys.executable, __file__, "--generate", *sys.argv[1:]], check=True)
     bench = Sorting(table, os.environ["FIRN"], arguments)
     runs = {}
-    for _ in range(arguments.runs):
-        for name, sort in bench.sorters(arguments.with_spark).items():
+    for number in range(arguments.runs):
+        for name, sort in bench.sorters(arguments.with_spark and number < arguments.spark_runs).items():
             warm(table.paths())
             runs.setdefault(name, []).append(sort())
+    rows = {name: summed_up(results) for name, results in runs.items()}
     values = values_of(table, arguments.filters)
     filters = {}
     for name in runs:
         groups = row_groups_of(os.path.join(table.folder, "out", name), bench.firn)
         filters[name] = {column: filtered(groups, column, values[column]) for column in FILTERED}
     print(f"{arguments.files} files, {arguments.files * table.case.rows} rows; {THREADS} threads, --memory {arguments.memory}; "
-          f"{arguments.filters} point filters on each column, by bounds of pages")
-    show({name: summed_up(results) for name, results in runs.items()}, filters)
+          f"medians of {arguments.runs}; {arguments.filters} point filters on each column, by bounds of pages")
+    show(rows, filters)
     if bench.limit:
         print(f"held: {'a control group' if bench.limit.folder else 'prlimit'} of {bench.limit.size / MB:.0f} MB was enough")
         bench.limit.close()
     shutil.rmtree(os.path.join(table.folder, "out"))
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"files": arguments.files, "programs": rows, "filters": filters}, file, indent=1)
     return None
 
 

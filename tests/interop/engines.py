@@ -11,7 +11,7 @@ import duckdb_extension_iceberg
 from lake import NAME, full_name
 
 
-def start_spark(lake):
+def start_spark(lake, cores=2):
     from pyspark.sql import SparkSession
 
     jars = sorted(glob.glob(os.path.join(os.environ["FIRN_JARS"], "*.jar")))
@@ -26,8 +26,8 @@ def start_spark(lake):
         "spark.local.dir": os.path.join(lake.folder, "spark"),
         "spark.sql.warehouse.dir": os.path.join(lake.folder, "spark-warehouse"),
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.default.parallelism": "2",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.default.parallelism": str(cores),
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         catalog: "org.apache.iceberg.spark.SparkCatalog",
@@ -39,7 +39,7 @@ def start_spark(lake):
         f"{catalog}.cache-enabled": "false",
     }
     os.environ["TZ"] = "UTC"
-    builder = SparkSession.builder.master("local[2]").appName("firn-interop")
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("firn-interop")
     for key, value in settings.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
