@@ -1,14 +1,15 @@
-/* The pages of one column chunk, copied into another: what comes out holds the values that went in. */
+/* The pages of one column chunk, copied into another or repacked: what comes out holds the values that went in. */
 #include "fuzz_chunk.h"
 
-/* Copies the chunk `times` over. */
-static firn_status copy(struct firn_op *op, const struct fuzz_chunk *in, int times, struct firn_encoded_chunk *out)
+/* Copies the chunk `times` over, by way of another codec if it is repacked. */
+static firn_status copy(struct firn_op *op, const struct fuzz_chunk *in, int times, bool repacks,
+                        struct firn_encoded_chunk *out)
 {
     struct firn_chunk_options options = firn_chunk_options_default();
     struct firn_chunk_reader_options reading = { .keep_dictionary = in->keep_dictionary };
     struct firn_chunk_writer *writer;
     uint32_t copied = 0;
-    options.codec = in->metadata.codec;
+    options.codec = repacks ? FIRN_CODEC_SNAPPY : in->metadata.codec;
     options.dictionary_bytes_max = 1000;
     options.page_rows_max = 100;
     options.splice_floor_bytes = 20;
@@ -16,7 +17,8 @@ static firn_status copy(struct firn_op *op, const struct fuzz_chunk *in, int tim
     FIRN_TRY(firn_chunk_writer_open(op, in->leaf, &options, &writer));
     firn_status status = FIRN_OK;
     for (int nth = 0; nth < times && status == FIRN_OK; nth++)
-        status = parquet_chunk_splice(op, in->leaf, &in->metadata, in->row_count, in->pages, reading, writer, &copied);
+        status = parquet_chunk_splice(op, in->leaf, &in->metadata, in->row_count, in->pages, reading, repacks, writer,
+                                      &copied);
     if (status == FIRN_OK)
         status = firn_chunk_writer_finish(op, writer, out);
     firn_chunk_writer_close(writer);
@@ -36,9 +38,10 @@ static uint64_t digest_of(struct firn_op *op, const struct fuzz_chunk *in, const
 
 static void check_copies(struct firn_op *op, const struct fuzz_chunk *in)
 {
-    for (int times = 1; times <= 2; times++) {
+    for (int way = 0; way < 4; way++) {
+        int times = 1 + way / 2;
         struct firn_encoded_chunk out;
-        if (copy(op, in, times, &out) == FIRN_OK) {
+        if (copy(op, in, times, way % 2, &out) == FIRN_OK) {
             uint64_t digest = digest_of(op, in, &out.metadata, times * in->row_count, firn_buffer_bytes(&out.bytes));
             if (times == 1 && digest != digest_of(op, in, &in->metadata, in->row_count, in->pages))
                 __builtin_trap();

@@ -10,20 +10,21 @@
 enum firn_rung {
     FIRN_RUNG_KEEP,      /* copied, as all pages of its column chunk, which begins the new chunk */
     FIRN_RUNG_SPLICE,    /* copied as it lies */
+    FIRN_RUNG_REPACK,    /* its values stay encoded as they are; levels and compression are made anew */
     FIRN_RUNG_REMAP,     /* indices into a dictionary, made indices into that of the new chunk */
     FIRN_RUNG_TRANSCODE, /* decoded and encoded */
     FIRN_RUNG_COUNT
 };
 
-/* What forbade copying a page. */
+/* What forbade copying a page as it lies. */
 #define FIRN_RUNG_REASON_TABLE(ROW)                                                                                    \
     ROW(NONE, "copied")                                                                                                \
     ROW(DELETED_ROWS, "deleted-rows")       /* some of its rows are deleted */                                         \
     ROW(SEVERAL_OUTPUTS, "several-outputs") /* its rows go to several files */                                         \
     ROW(PROMOTED, "promoted")               /* the table's type is stored otherwise */                                 \
-    ROW(LEVELS, "levels")                   /* the nesting is stored otherwise, or no row begins with it for sure */   \
+    ROW(LEVELS, "levels")                   /* nulls or nesting are stored otherwise, or no row begins with it */      \
     ROW(OTHER_CODEC, "other-codec")         /* the table wants another compression */                                  \
-    ROW(LEGACY_ENCODING, "legacy-encoding") /* an encoding that is not written any more */                             \
+    ROW(LEGACY_ENCODING, "legacy-encoding") /* of values or levels, that is not written any more */                    \
     ROW(TINY_PAGE, "tiny-page")             /* joined with its neighbours */                                           \
     ROW(HUGE_PAGE, "huge-page")             /* cut */                                                                  \
     ROW(DICTIONARY, "dictionary")           /* its dictionary is not the new chunk's */                                \
@@ -49,7 +50,7 @@ struct firn_rung_count {
 };
 struct firn_rung_counts {
     struct firn_rung_count rungs[FIRN_RUNG_COUNT];
-    struct firn_rung_count reasons[FIRN_REASON_COUNT]; /* of the pages that were not copied */
+    struct firn_rung_count reasons[FIRN_REASON_COUNT]; /* of the pages that were not copied as they lie */
     struct firn_rung_count passed_over;                /* all their rows are deleted: not decoded */
     struct firn_rung_count decoded_for_facts;          /* copied, but read through to tell of them in indexes */
 };

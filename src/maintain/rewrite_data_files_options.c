@@ -10,7 +10,7 @@
 #define LAYOUT_PROPERTY "firn.layout"
 
 /* In the order of enum firn_rung, after none. */
-static const char *const forced_rung_names[] = { "none", "keep", "splice", "remap", "transcode", NULL };
+static const char *const forced_rung_names[] = { "none", "keep", "splice", "repack", "remap", "transcode", NULL };
 _Static_assert(FIRN_COUNT_OF(forced_rung_names) == FIRN_RUNG_COUNT + 2, "none, and one name a rung");
 
 #define AT(member) offsetof(struct firn_rewrite_options, member)

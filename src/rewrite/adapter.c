@@ -68,10 +68,18 @@ static firn_status level_each(struct firn_op *op, struct firn_adapter *adapter, 
     return FIRN_OK;
 }
 
-static firn_status adapt_levels(struct firn_op *op, struct firn_adapter *adapter, const struct firn_leaf_plan *plan,
+firn_status firn_adapter_levels(struct firn_op *op, struct firn_adapter *adapter, const struct firn_leaf_plan *plan,
                                 const struct firn_parquet_node *leaf, const struct firn_vector *in,
                                 struct firn_vector *out)
 {
+    *out = (struct firn_vector){
+        .type = leaf->type,
+        .type_length = leaf->type_length,
+        .rep_max = leaf->rep_max,
+        .def_max = leaf->def_max,
+        .slot_count = plan->levels ? in->slot_count : in->row_count,
+        .row_count = in->row_count,
+    };
     if (!plan->levels)
         return level_all(op, adapter, leaf, plan->def, out);
     if (!plan->def_map && plan->rep_keep >= in->rep_max) {
@@ -172,15 +180,7 @@ firn_status firn_adapter_run(struct firn_op *op, struct firn_adapter *adapter, c
                              const struct firn_parquet_node *leaf, const struct firn_vector *in, int64_t position,
                              struct firn_vector *out)
 {
-    *out = (struct firn_vector){
-        .type = leaf->type,
-        .type_length = leaf->type_length,
-        .rep_max = leaf->rep_max,
-        .def_max = leaf->def_max,
-        .slot_count = plan->levels ? in->slot_count : in->row_count,
-        .row_count = in->row_count,
-    };
-    FIRN_TRY(adapt_levels(op, adapter, plan, leaf, in, out));
+    FIRN_TRY(firn_adapter_levels(op, adapter, plan, leaf, in, out));
     if (plan->has_values)
         FIRN_TRY(convert_values(op, adapter, &plan->conversion, in, out));
     else if (plan->constant)

@@ -17,6 +17,10 @@ struct firn_adapter {
 FIRN_CHECKED firn_status firn_adapter_run(struct firn_op *op, struct firn_adapter *adapter,
                                           const struct firn_leaf_plan *plan, const struct firn_parquet_node *leaf,
                                           const struct firn_vector *in, int64_t position, struct firn_vector *out);
+/* The levels alone: the result has no values. */
+FIRN_CHECKED firn_status firn_adapter_levels(struct firn_op *op, struct firn_adapter *adapter,
+                                             const struct firn_leaf_plan *plan, const struct firn_parquet_node *leaf,
+                                             const struct firn_vector *in, struct firn_vector *out);
 void firn_adapter_done(struct firn_adapter *adapter);
 
 #endif

@@ -32,21 +32,24 @@ struct firn_column {
 typedef firn_status firn_column_emit(struct firn_op *op, void *context, const struct firn_column *column,
                                      const struct firn_vector *vector, int64_t row);
 
-/* A page all of whose rows the pull wants, as it lies in the input. */
+/* A page all of whose rows the pull wants: first as it lies in the input, then with its levels decoded, then with its
+ * values, too. */
 struct firn_page_offer {
     const struct firn_page *page;
     const struct firn_dictionary *dictionary; /* of a page of indices that may be copied; NULL: there is none */
-    const struct firn_page_facts *facts;      /* NULL: the page must be decoded to know them */
-    const struct firn_vector *vector;         /* the page decoded; NULL: it is not */
+    const struct firn_page_facts *facts;      /* of the output's levels; NULL: more must be decoded to know them */
+    const struct firn_packed_page *packed;    /* for a page to be repacked, with the output's levels; NULL: not yet */
+    const struct firn_vector *vector;         /* the page decoded, with the output's levels; NULL: not yet */
     uint32_t row_count;
     bool is_first, is_last;        /* of the chunk's data pages */
     bool is_unfolded;              /* the page was made of the chunk's dictionary */
-    enum firn_rung_reason refusal; /* NONE: it may be copied as far as its header tells */
+    enum firn_rung_reason repack;  /* NONE: it need not be repacked */
+    enum firn_rung_reason refusal; /* NONE: it may be taken over as far as its header tells */
 };
 enum firn_offer_answer {
     FIRN_OFFER_TAKEN,
     FIRN_OFFER_PASSED_OVER, /* no row of it is wanted */
-    FIRN_OFFER_AGAIN,       /* wanted with its facts and vector */
+    FIRN_OFFER_AGAIN,       /* wanted with more of it decoded */
     FIRN_OFFER_REFUSED      /* for the reason that the offer is given; its rows are emitted */
 };
 /* Decides about a page whose first row is `row` of the pull. */

@@ -26,7 +26,7 @@ struct sample {
     uint32_t page_count;
     int64_t bytes; /* uncompressed */
     int64_t slot_count, row_count;
-    double file_bytes; /* as they lie, with their part of the dictionary page */
+    double file_bytes; /* as they are taken over, with their part of the dictionary page */
     struct {
         int64_t slot_count, dictionary_bytes;
     } after[PAGES_MAX]; /* each page: so far */
@@ -35,8 +35,9 @@ struct sample {
 /* A chunk that pages are taken from. */
 struct source {
     const struct firn_row_slice *slice;
-    const struct firn_parquet_node *levels;
+    const struct firn_leaf_plan *plan;
     const struct firn_column_chunk *chunk;
+    bool repacks; /* its pages would be repacked */
     struct firn_bytes bytes;
     uint32_t page_count;      /* data pages */
     int64_t dictionary_bytes; /* of the dictionary page */
@@ -58,18 +59,55 @@ static firn_status count_pages(struct firn_op *op, struct source *source)
     return FIRN_OK;
 }
 
-/* Bytes of the page ahead as it would be copied, with its part of the dictionary page. */
-static firn_status find_file_bytes(struct firn_op *op, const struct sample *sample, const struct source *source,
-                                   const struct firn_page *page, struct firn_chunk_reader *reader, double *out)
+/* Bytes of the decoded page's values, compressed as the output has them. */
+static firn_status find_packed_bytes(struct firn_op *op, struct sample *sample, struct firn_chunk_reader *reader,
+                                     bool is_unfolded, double *out)
 {
-    struct firn_page unfolded;
-    bool is_unfolded = false;
-    double part = (double)page->header.value_count / (double)source->chunk->value_count;
-    if (firn_splicer_unfolds(sample->column->splicer, (uint32_t)page->header.value_count))
-        FIRN_TRY(firn_chunk_reader_unfold(op, reader, &unfolded, &is_unfolded));
-    *out = is_unfolded ? (double)firn_page_file_bytes(&unfolded)
-                       : (double)firn_page_file_bytes(page) + part * (double)source->dictionary_bytes;
+    const struct firn_chunk_options *options = sample->column->splicer->options;
+    struct firn_packed_page packed;
+    FIRN_TRY(firn_chunk_reader_packed(op, reader, is_unfolded, &packed));
+    *out = (double)packed.values.len;
+    if (options->codec == FIRN_CODEC_NONE)
+        return FIRN_OK;
+    struct firn_buffer compressed = { 0 };
+    firn_status status = firn_codec_compress(op, sample->column->codec, options->codec, options->codec_level,
+                                             packed.values, &compressed);
+    *out = (double)compressed.len;
+    firn_buffer_done(&compressed);
+    return status;
+}
+
+/* Decodes the page ahead. `*file_bytes`: as it would be taken over, with its part of the dictionary page. */
+static firn_status decode_page(struct firn_op *op, struct sample *sample, const struct source *source,
+                               struct firn_chunk_reader *reader, struct firn_vector *out, double *file_bytes)
+{
+    struct firn_page page;
+    bool has_page, is_unfolded = false;
+    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, &has_page));
+    double dictionary_bytes =
+        (double)source->dictionary_bytes * page.header.value_count / (double)source->chunk->value_count;
+    if (firn_splicer_unfolds(sample->column->splicer, (uint32_t)page.header.value_count))
+        FIRN_TRY(source->repacks ? firn_chunk_reader_unfolds(op, reader, &is_unfolded)
+                                 : firn_chunk_reader_unfold(op, reader, &page, &is_unfolded));
+    *file_bytes = (double)firn_page_file_bytes(&page);
+    FIRN_TRY(firn_chunk_reader_next(op, reader, out, &has_page));
+    if (source->repacks)
+        FIRN_TRY(find_packed_bytes(op, sample, reader, is_unfolded, file_bytes));
+    *file_bytes += is_unfolded ? 0 : dictionary_bytes;
     return FIRN_OK;
+}
+
+/* Gives a decoded page on with the levels of the output. */
+static firn_status encode_vector(struct firn_op *op, struct sample *sample, const struct source *source,
+                                 const struct firn_vector *vector)
+{
+    struct firn_column *column = sample->column;
+    struct firn_vector adapted;
+    FIRN_TRY(firn_adapter_levels(op, &column->adapter, source->plan, column->leaf->node, vector, &adapted));
+    adapted.values = vector->values;
+    adapted.indices = vector->indices;
+    adapted.dictionary = vector->dictionary;
+    return firn_chunk_writer_append(op, sample->writer, &adapted);
 }
 
 static firn_status encode_page(struct firn_op *op, struct sample *sample, const struct source *source,
@@ -77,12 +115,8 @@ static firn_status encode_page(struct firn_op *op, struct sample *sample, const 
 {
     struct firn_vector vector;
     double file_bytes;
-    bool has_page;
-    FIRN_TRY(find_file_bytes(op, sample, source, page, reader, &file_bytes));
-    FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, &has_page));
-    if (!has_page)
-        return FIRN_OK;
-    FIRN_TRY(firn_chunk_writer_append(op, sample->writer, &vector));
+    FIRN_TRY(decode_page(op, sample, source, reader, &vector, &file_bytes));
+    FIRN_TRY(encode_vector(op, sample, source, &vector));
     sample->file_bytes += file_bytes;
     sample->bytes += page->header.uncompressed_bytes;
     sample->slot_count += vector.slot_count;
@@ -103,7 +137,7 @@ static bool is_sampled(uint32_t page, uint32_t page_count, uint32_t wanted)
 static firn_status encode_pages(struct firn_op *op, struct sample *sample, const struct source *source,
                                 struct firn_chunk_reader *reader, uint32_t wanted)
 {
-    bool is_flat = source->levels->rep_max == 0;
+    bool is_flat = source->plan->levels->rep_max == 0;
     for (uint32_t i = 0; i < (is_flat ? source->page_count : FIRN_MIN(wanted, source->page_count)); i++) {
         struct firn_page page;
         bool has_page;
@@ -125,24 +159,26 @@ static firn_status sample_chunk(struct firn_op *op, struct sample *sample, struc
     struct firn_chunk_reader *reader;
     struct firn_chunk_reader_options options = { .keep_dictionary = true, .codec_context = sample->column->codec };
     FIRN_TRY(count_pages(op, source));
-    FIRN_TRY(firn_chunk_reader_open(op, source->levels, source->chunk, source->slice->row_count, source->bytes, options,
-                                    &reader));
+    FIRN_TRY(firn_chunk_reader_open(op, source->plan->levels, source->chunk, source->slice->row_count, source->bytes,
+                                    options, &reader));
     firn_status status = encode_pages(op, sample, source, reader, wanted);
     firn_chunk_reader_close(reader);
     return status;
 }
 
-/* Where a slice's chunk lies, if its pages may be copied and its bytes are at hand: no bytes otherwise. */
+/* Where a slice's chunk lies, if its pages may be taken over and its bytes are at hand: no bytes otherwise. */
 static firn_status find_source(struct firn_op *op, struct sample *sample, size_t index, struct source *out)
 {
     struct firn_column *column = sample->column;
     const struct firn_row_slice *slice = &sample->window->slices.items[index];
     const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, column->leaf->node->leaf_index);
-    *out = (struct source){ .slice = slice, .levels = plan->levels };
+    *out = (struct source){ .slice = slice, .plan = plan };
     if (!plan->levels)
         return FIRN_OK;
     out->chunk = firn_row_slice_column(slice, plan->levels);
-    if (firn_splicer_chunk_refusal(column->splicer, plan, out->chunk) != FIRN_REASON_NONE)
+    struct firn_chunk_terms terms = firn_splicer_terms(column->splicer, plan, out->chunk);
+    out->repacks = terms.repack != FIRN_REASON_NONE;
+    if (terms.refusal != FIRN_REASON_NONE)
         return FIRN_OK;
     if (firn_row_slice_in_memory(slice))
         return firn_row_slice_chunk(op, sample->window, slice, plan->levels, NULL, &out->chunk, &out->bytes);

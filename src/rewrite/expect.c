@@ -65,7 +65,11 @@ static void add_chunk(const struct expecting *expecting, struct firn_splicer *sp
         firn_splicer_refusal(splicer, &page, (uint32_t)(slice->row_count / page_count(chunk)));
     if (reason == FIRN_REASON_NONE && by_index && expecting->group_inputs > 1)
         reason = FIRN_REASON_DICTIONARY;
-    enum firn_rung rung = reason == FIRN_REASON_NONE ? FIRN_RUNG_SPLICE : firn_splicer_decoded_rung(splicer, by_index);
+    enum firn_rung rung = firn_splicer_decoded_rung(splicer, by_index);
+    if (reason == FIRN_REASON_NONE) {
+        reason = firn_splicer_repacks(splicer, &page);
+        rung = reason == FIRN_REASON_NONE ? FIRN_RUNG_SPLICE : FIRN_RUNG_REPACK;
+    }
     tally->bytes[rung][reason] += (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0);
 }
 

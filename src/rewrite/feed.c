@@ -114,20 +114,29 @@ static enum firn_rung_reason writer_refusal(const struct firn_page_offer *offer)
     return firn_encoding_is_dictionary(offer->page->header.encoding) ? FIRN_REASON_DICTIONARY : FIRN_REASON_TINY_PAGE;
 }
 
-/* Copies a page to an output, all of whose rows go there, unless its chunk writer had rather the values. */
+static firn_status give_page(struct firn_op *op, struct firn_output *output, uint32_t leaf,
+                             const struct firn_page_offer *offer, bool *taken)
+{
+    if (offer->packed)
+        return firn_output_repack(op, output, leaf, offer->packed, offer->facts, offer->dictionary, taken);
+    return firn_output_splice(op, output, leaf, offer->page, offer->facts, offer->dictionary, taken);
+}
+
+/* Gives a page to an output, all of whose rows go there, unless its chunk writer had rather the values. */
 static firn_status splice(struct firn_op *op, struct firn_feed *feed, struct firn_output *output,
                           struct firn_page_offer *offer, enum firn_offer_answer *out)
 {
     uint32_t leaf = feed->column.leaf->node->leaf_index;
     struct firn_spliced_page copied = {
         .page = offer->page,
+        .repack = offer->repack,
         .is_first = offer->is_first,
         .is_last = offer->is_last,
         .begins_output = firn_output_is_empty(output, leaf) && !offer->is_unfolded,
         .was_decoded = offer->vector,
     };
     bool taken;
-    FIRN_TRY(firn_output_splice(op, output, leaf, offer->page, offer->facts, offer->dictionary, &taken));
+    FIRN_TRY(give_page(op, output, leaf, offer, &taken));
     if (!taken)
         return refuse(offer, writer_refusal(offer), out);
     if (feed->selection->with_left_out)
@@ -154,8 +163,9 @@ static firn_status consider_wanted(struct firn_op *op, struct firn_feed *feed, s
         return refuse(offer, FIRN_REASON_DICTIONARY, out);
     if (offer->facts && lacks_numbers(&feed->splicer, offer->facts))
         return refuse(offer, FIRN_REASON_LEVELS, out);
+    bool lacks_levels = offer->repack != FIRN_REASON_NONE && !offer->packed;
     *out = FIRN_OFFER_AGAIN;
-    if (!offer->facts || offer->facts->nan_count < 0 || (proves && !offer->vector))
+    if (!offer->facts || offer->facts->nan_count < 0 || lacks_levels || (proves && !offer->vector))
         return FIRN_OK;
     return splice(op, feed, output, offer, out);
 }

@@ -67,6 +67,13 @@ firn_status firn_output_splice(struct firn_op *op, struct firn_output *output, u
     return firn_chunk_writer_splice(op, output->writers[leaf_index], page, facts, dictionary, taken);
 }
 
+firn_status firn_output_repack(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                               const struct firn_packed_page *page, const struct firn_page_facts *facts,
+                               const struct firn_dictionary *dictionary, bool *taken)
+{
+    return firn_chunk_writer_repack(op, output->writers[leaf_index], page, facts, dictionary, taken);
+}
+
 bool firn_output_is_empty(const struct firn_output *output, uint32_t leaf_index)
 {
     return firn_chunk_writer_bytes(output->writers[leaf_index]) == 0;

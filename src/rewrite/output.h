@@ -55,6 +55,10 @@ FIRN_CHECKED firn_status firn_output_adopt(struct firn_op *op, struct firn_outpu
 FIRN_CHECKED firn_status firn_output_splice(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
                                             const struct firn_page *page, const struct firn_page_facts *facts,
                                             const struct firn_dictionary *dictionary, bool *taken);
+/* The same of its values alone, as firn_chunk_writer_repack. */
+FIRN_CHECKED firn_status firn_output_repack(struct firn_op *op, struct firn_output *output, uint32_t leaf_index,
+                                            const struct firn_packed_page *page, const struct firn_page_facts *facts,
+                                            const struct firn_dictionary *dictionary, bool *taken);
 /* Whether the row group in progress has nothing of the leaf yet. */
 bool firn_output_is_empty(const struct firn_output *output, uint32_t leaf_index);
 /* Whether its pages are of indices, and those to come may be. */

@@ -5,7 +5,7 @@
 
 const char *firn_rung_name(enum firn_rung rung)
 {
-    static const char *const names[] = { "keep", "splice", "remap", "transcode" };
+    static const char *const names[] = { "keep", "splice", "repack", "remap", "transcode" };
     _Static_assert(sizeof names / sizeof *names == FIRN_RUNG_COUNT, "one name a rung");
     return names[rung];
 }

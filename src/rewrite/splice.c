@@ -1,4 +1,5 @@
-/* The rules of splicing: legality by plan, chunk and page; what the layout asks for on top. */
+/* The rules of splicing: legality by plan, chunk and page; what the layout asks for on top. A page whose values may
+ * stay but whose levels or compression may not is repacked. */
 #include "rewrite/splice.h"
 
 #include "base/math.h"
@@ -37,33 +38,48 @@ static bool is_same_type(const struct firn_parquet_node *in, const struct firn_p
     return in->type == out->type && (in->type != FIRN_PARQUET_FIXED || in->type_length == out->type_length);
 }
 
-static bool is_same_nesting(const struct firn_leaf_plan *plan, const struct firn_parquet_node *leaf)
+/* Whether each slot of the input is one of the output. */
+static bool has_same_slots(const struct firn_leaf_plan *plan, const struct firn_parquet_node *leaf)
 {
-    const struct firn_parquet_node *in = plan->levels;
-    return !plan->def_map && plan->rep_keep >= in->rep_max && in->rep_max == leaf->rep_max &&
-           in->def_max == leaf->def_max;
+    return plan->rep_keep >= plan->levels->rep_max && plan->levels->rep_max == leaf->rep_max;
 }
 
-enum firn_rung_reason firn_splicer_chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
-                                                 const struct firn_column_chunk *chunk)
+static enum firn_rung_reason chunk_repacks(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                           const struct firn_column_chunk *chunk)
+{
+    if (plan->def_map || plan->levels->def_max != splicer->leaf->def_max)
+        return FIRN_REASON_LEVELS;
+    if (chunk->codec != splicer->options->codec)
+        return FIRN_REASON_OTHER_CODEC;
+    return splicer->policy.is_forced && splicer->policy.forced == FIRN_RUNG_REPACK ? FIRN_REASON_FORCED
+                                                                                   : FIRN_REASON_NONE;
+}
+
+static enum firn_rung_reason chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                           enum firn_rung_reason repack)
 {
     if (splicer->sorts)
         return FIRN_REASON_SORTED;
     if (splicer->policy.is_forced && splicer->policy.forced >= FIRN_RUNG_REMAP)
         return FIRN_REASON_FORCED;
-    if (!plan->has_values || !is_same_nesting(plan, splicer->leaf)) /* without values the pages are another column's */
+    if (!plan->has_values || !has_same_slots(plan, splicer->leaf)) /* without values the pages are another column's */
         return FIRN_REASON_LEVELS;
     if (plan->conversion.run || !is_same_type(plan->levels, splicer->leaf))
         return FIRN_REASON_PROMOTED;
-    if (chunk->codec != splicer->options->codec)
-        return FIRN_REASON_OTHER_CODEC;
-    return FIRN_REASON_NONE;
+    return splicer->policy.is_forced && splicer->policy.forced < FIRN_RUNG_REPACK ? repack : FIRN_REASON_NONE;
+}
+
+struct firn_chunk_terms firn_splicer_terms(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                           const struct firn_column_chunk *chunk)
+{
+    enum firn_rung_reason repack = chunk_repacks(splicer, plan, chunk);
+    return (struct firn_chunk_terms){ chunk_refusal(splicer, plan, repack), repack };
 }
 
 void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
                         const struct firn_column_chunk *chunk)
 {
-    splicer->refusal = firn_splicer_chunk_refusal(splicer, plan, chunk);
+    splicer->terms = firn_splicer_terms(splicer, plan, chunk);
     splicer->is_numbered = plan->numbered;
     splicer->is_ordered_alike = firn_order_of(plan->levels) == firn_order_of(splicer->leaf);
 }
@@ -87,24 +103,43 @@ void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate
 
 bool firn_splicer_may_copy(const struct firn_splicer *splicer)
 {
-    return splicer->refusal == FIRN_REASON_NONE && (takes_all(&splicer->policy) || !splicer->smaller_encoded);
+    return splicer->terms.refusal == FIRN_REASON_NONE && (takes_all(&splicer->policy) || !splicer->smaller_encoded);
+}
+
+bool firn_splicer_maps(const struct firn_splicer *splicer)
+{
+    return !splicer->policy.is_forced || splicer->policy.forced != FIRN_RUNG_TRANSCODE;
 }
 
 bool firn_splicer_unfolds(const struct firn_splicer *splicer, uint32_t row_count)
 {
-    bool is_forbidden = splicer->policy.is_forced && splicer->policy.forced != FIRN_RUNG_SPLICE;
+    bool is_forbidden = splicer->policy.is_forced && splicer->policy.forced != FIRN_RUNG_SPLICE &&
+                        splicer->policy.forced != FIRN_RUNG_REPACK;
     return !is_forbidden && row_count >= UNFOLDED_ROWS_MIN;
 }
 
-/* Levels in the deprecated form, and dictionaries of booleans, which no writer makes today. */
-static bool is_legacy(const struct firn_splicer *splicer, const struct firn_page_header *header)
+/* Levels in the deprecated form. */
+static bool has_legacy_levels(const struct firn_splicer *splicer, const struct firn_page_header *header)
 {
-    if (splicer->leaf->type == FIRN_PARQUET_BOOLEAN && firn_encoding_is_dictionary(header->encoding))
+    return header->type == FIRN_PAGE_DATA &&
+           ((splicer->leaf->rep_max > 0 && header->rep_encoding != FIRN_ENCODING_RLE) ||
+            (splicer->leaf->def_max > 0 && header->def_encoding != FIRN_ENCODING_RLE));
+}
+
+enum firn_rung_reason firn_splicer_repacks(const struct firn_splicer *splicer, const struct firn_page *page)
+{
+    if (splicer->terms.repack == FIRN_REASON_NONE && has_legacy_levels(splicer, &page->header))
+        return FIRN_REASON_LEGACY_ENCODING;
+    return splicer->terms.repack;
+}
+
+/* Dictionaries of booleans, which no writer makes today, and legacy levels where nothing but copying is wanted. */
+static bool is_legacy(const struct firn_splicer *splicer, const struct firn_page *page)
+{
+    if (splicer->leaf->type == FIRN_PARQUET_BOOLEAN && firn_encoding_is_dictionary(page->header.encoding))
         return true;
-    if (header->type != FIRN_PAGE_DATA)
-        return false;
-    return (splicer->leaf->rep_max > 0 && header->rep_encoding != FIRN_ENCODING_RLE) ||
-           (splicer->leaf->def_max > 0 && header->def_encoding != FIRN_ENCODING_RLE);
+    return splicer->policy.is_forced && splicer->policy.forced < FIRN_RUNG_REPACK &&
+           has_legacy_levels(splicer, &page->header);
 }
 
 static enum firn_rung_reason size_refusal(const struct firn_splicer *splicer, const struct firn_page_header *header,
@@ -122,9 +157,9 @@ static enum firn_rung_reason size_refusal(const struct firn_splicer *splicer, co
 enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
                                            uint32_t row_count)
 {
-    if (splicer->refusal != FIRN_REASON_NONE)
-        return splicer->refusal;
-    if (is_legacy(splicer, &page->header))
+    if (splicer->terms.refusal != FIRN_REASON_NONE)
+        return splicer->terms.refusal;
+    if (is_legacy(splicer, page))
         return FIRN_REASON_LEGACY_ENCODING;
     if (splicer->options->bloom_bytes_max > 0 && !firn_encoding_is_dictionary(page->header.encoding))
         return FIRN_REASON_BLOOM_FILTER;
@@ -154,11 +189,17 @@ void firn_splicer_count_copied(struct firn_splicer *splicer, const struct firn_s
 {
     if (copied->is_first || copied->begins_output)
         settle_kept(splicer, FIRN_RUNG_SPLICE);
+    if (copied->was_decoded)
+        count(&splicer->counts.decoded_for_facts, copied->page);
+    if (copied->repack != FIRN_REASON_NONE) {
+        settle_kept(splicer, FIRN_RUNG_SPLICE);
+        count(&splicer->counts.rungs[FIRN_RUNG_REPACK], copied->page);
+        count(&splicer->counts.reasons[copied->repack], copied->page);
+        return;
+    }
     if (copied->is_first)
         splicer->keeps = copied->begins_output;
     count(splicer->keeps ? &splicer->kept : &splicer->counts.rungs[FIRN_RUNG_SPLICE], copied->page);
-    if (copied->was_decoded)
-        count(&splicer->counts.decoded_for_facts, copied->page);
     if (copied->is_last)
         settle_kept(splicer, splicer->keeps ? FIRN_RUNG_KEEP : FIRN_RUNG_SPLICE);
 }
@@ -171,7 +212,8 @@ void firn_splicer_count_passed_over(struct firn_splicer *splicer, const struct f
 
 enum firn_rung firn_splicer_decoded_rung(const struct firn_splicer *splicer, bool by_index)
 {
-    return by_index && splicer->options->dictionary && !splicer->sorts ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE;
+    bool maps = by_index && splicer->options->dictionary && !splicer->sorts && firn_splicer_maps(splicer);
+    return maps ? FIRN_RUNG_REMAP : FIRN_RUNG_TRANSCODE;
 }
 
 void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,

@@ -7,6 +7,11 @@
 #include "rewrite/layout.h"
 #include "rewrite/projection.h"
 
+/* What forbids taking over the encoded values of any page of a chunk, and what has the pages repacked
+ * if nothing does; NONE: nothing. */
+struct firn_chunk_terms {
+    enum firn_rung_reason refusal, repack;
+};
 /* The splicing of one output column. */
 struct firn_splicer {
     const struct firn_parquet_node *leaf;     /* of the output */
@@ -16,9 +21,9 @@ struct firn_splicer {
     bool smaller_encoded; /* samples of the row group say so */
 
     /* The input chunk being read. */
-    enum firn_rung_reason refusal; /* what forbids copying any of its pages; NONE: nothing */
-    bool is_ordered_alike;         /* the input's bounds are in the order of the output's */
-    bool is_numbered;              /* nulls become numbers: only pages without nulls need no change */
+    struct firn_chunk_terms terms;
+    bool is_ordered_alike; /* the input's bounds are in the order of the output's */
+    bool is_numbered;      /* nulls become numbers: only pages without nulls need no change */
 
     bool keeps;                  /* all of it so far was copied, to the beginning of a chunk */
     struct firn_rung_count kept; /* these pages */
@@ -29,9 +34,9 @@ struct firn_splicer {
 
 /* The options of a chunk that pages are spliced into under a policy. */
 void firn_splice_options_set(const struct firn_layout_policy *policy, struct firn_chunk_options *options);
-/* What forbids copying any page of a chunk that a plan reads; NONE: nothing. */
-enum firn_rung_reason firn_splicer_chunk_refusal(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
-                                                 const struct firn_column_chunk *chunk);
+/* The terms of a chunk that a plan reads. */
+struct firn_chunk_terms firn_splicer_terms(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
+                                           const struct firn_column_chunk *chunk);
 /* Begins an input chunk: what the plan makes of its pages. */
 void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
                         const struct firn_column_chunk *chunk);
@@ -44,16 +49,21 @@ struct firn_estimate {
 };
 /* Takes in what samples told; `row_group_bytes` is the size of all columns. */
 void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate *estimate, double row_group_bytes);
-/* Whether pages of the chunk may be copied at all. */
+/* Whether pages of the chunk may be taken over at all. */
 bool firn_splicer_may_copy(const struct firn_splicer *splicer);
+/* Whether decoded pages of indices may stay indices. */
+bool firn_splicer_maps(const struct firn_splicer *splicer);
 /* Whether a page of so many rows that names each value of its dictionary once may go on without it. */
 bool firn_splicer_unfolds(const struct firn_splicer *splicer, uint32_t row_count);
-/* What forbids copying this page, or speaks against it, as far as its header tells; NONE: nothing. */
+/* What has this page repacked if it is taken over; NONE: it is copied as it lies. */
+enum firn_rung_reason firn_splicer_repacks(const struct firn_splicer *splicer, const struct firn_page *page);
+/* What forbids taking over this page, or speaks against it, as far as its header tells; NONE: nothing. */
 enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
                                            uint32_t row_count);
-/* Counts a page that was copied: whether it is its chunk's first and last one, and the first of its new chunk. */
+/* Counts a page that was taken over: whether it is its chunk's first and last one, and the first of its new chunk. */
 struct firn_spliced_page {
     const struct firn_page *page;
+    enum firn_rung_reason repack;
     bool is_first, is_last, begins_output;
     bool was_decoded; /* to learn its facts */
 };

@@ -181,10 +181,11 @@ static inline void draw(struct firn_op *op, struct sample *sample)
 
 static inline struct firn_chunk_options draw_options(struct sample *sample)
 {
-    static const enum firn_codec codecs[] = { FIRN_CODEC_NONE, FIRN_CODEC_SNAPPY, FIRN_CODEC_ZSTD, FIRN_CODEC_LZ4_RAW };
+    static const enum firn_codec codecs[] = { FIRN_CODEC_NONE, FIRN_CODEC_SNAPPY,  FIRN_CODEC_ZSTD,
+                                              FIRN_CODEC_GZIP, FIRN_CODEC_LZ4_RAW, FIRN_CODEC_BROTLI };
     static const int32_t limits[] = { 1, 100, 2000, 1 << 20 };
     struct firn_chunk_options options = firn_chunk_options_default();
-    options.codec = codecs[below(&sample->seed, 4)];
+    options.codec = codecs[below(&sample->seed, FIRN_COUNT_OF(codecs))];
     options.page_bytes_max = limits[1 + below(&sample->seed, 3)];
     options.page_rows_max = limits[1 + below(&sample->seed, 3)];
     options.dictionary_bytes_max = limits[below(&sample->seed, 4)];

@@ -115,7 +115,7 @@ static void compare_chunk(struct firn_op *op, struct firn_bytes file, const stru
         struct firn_vector vector;
         if (firn_chunk_reader_peek(op, reader, &page, &has_page) != FIRN_OK || !has_page)
             break;
-        bool is_found = firn_page_facts_find(op->arena, sources, &page, i, &found);
+        bool is_found = firn_page_facts_find(op->arena, sources, &page, i, NULL, &found);
         if (firn_chunk_reader_next(op, reader, &vector, &has_page) != FIRN_OK)
             break;
         CHECK_OK(op, firn_page_facts_of(op, &scratch, sources->leaf, &vector, &shown));
@@ -257,7 +257,7 @@ static void scene_of_lists(struct scene *scene)
 
 static bool find(struct firn_op *op, struct scene *scene, struct firn_page_facts *out)
 {
-    return firn_page_facts_find(op->arena, &scene->sources, &scene->page, scene->index, out);
+    return firn_page_facts_find(op->arena, &scene->sources, &scene->page, scene->index, NULL, out);
 }
 
 static bool is_same(struct firn_bytes a, struct firn_bytes b)

@@ -26,7 +26,7 @@ struct join {
     struct firn_chunk_options options;
     struct firn_chunk_writer *writer;
     struct firn_facts_scratch scratch;
-    uint32_t copied, refused, unfolded;
+    uint32_t copied, refused, unfolded, repacked;
     bool forgetful; /* facts lack what need not be known */
     bool forgot;    /* they did for a page that was copied */
 };
@@ -66,7 +66,8 @@ static void encode_part(struct firn_op *op, struct sample *sample, const struct 
 
 /* Writes a page of the vector's levels, and of values that are encoded already. */
 static void put_encoded(struct firn_op *op, const struct firn_vector *vector, enum firn_encoding encoding,
-                        const struct firn_buffer *values, struct firn_page_writer *writer, struct firn_buffer *out)
+                        const struct firn_buffer *values, bool page_v2, struct firn_page_writer *writer,
+                        struct firn_buffer *out)
 {
     struct firn_page_sizes sizes;
     uint8_t *all = FIRN_NEW_ARRAY(op->arena, uint8_t, vector->slot_count);
@@ -81,6 +82,7 @@ static void put_encoded(struct firn_op *op, const struct firn_vector *vector, en
         .row_count = vector->row_count,
         .encoding = encoding,
         .values = firn_buffer_bytes(values),
+        .page_v2 = page_v2,
     };
     CHECK_OK(op, firn_page_writer_put_data(op, writer, &page, out, &sizes));
 }
@@ -95,7 +97,7 @@ static void put_page(struct firn_op *op, const struct firn_vector *vector, struc
     else
         CHECK_OK(
             op, firn_plain_encode(op, vector->type, vector->type_length, vector->values, vector->value_count, &values));
-    put_encoded(op, vector, FIRN_ENCODING_PLAIN, &values, writer, out);
+    put_encoded(op, vector, FIRN_ENCODING_PLAIN, &values, false, writer, out);
     firn_buffer_done(&values);
 }
 
@@ -125,8 +127,8 @@ static void encode_loosely(struct firn_op *op, struct sample *sample, const stru
 }
 
 /* Data of one page whose values are named one after another. */
-static void put_indices(struct firn_op *op, const struct firn_vector *vector, struct firn_page_writer *writer,
-                        struct firn_buffer *out)
+static void put_indices(struct firn_op *op, const struct firn_vector *vector, bool page_v2,
+                        struct firn_page_writer *writer, struct firn_buffer *out)
 {
     uint32_t *indices = FIRN_NEW_ARRAY(op->arena, uint32_t, vector->value_count);
     uint8_t width = (uint8_t)firn_bits_for(FIRN_MAX(vector->value_count, 1) - 1);
@@ -135,7 +137,7 @@ static void put_indices(struct firn_op *op, const struct firn_vector *vector, st
         indices[i] = i;
     CHECK_OK(op, firn_buffer_append(op, &values, &width, 1));
     CHECK_OK(op, firn_rle_encode_indices(op, indices, vector->value_count, width, &values));
-    put_encoded(op, vector, FIRN_ENCODING_RLE_DICTIONARY, &values, writer, out);
+    put_encoded(op, vector, FIRN_ENCODING_RLE_DICTIONARY, &values, page_v2, writer, out);
     firn_buffer_done(&values);
 }
 
@@ -148,14 +150,14 @@ static void encode_folded(struct firn_op *op, struct sample *sample, const struc
     struct firn_page_sizes sizes;
     const struct firn_parquet_node *leaf = sample->leaf;
     CHECK_OK(op, firn_codec_context_open(op, &context));
-    struct firn_page_writer writer = { .context = context, .codec = options->codec, .page_v2 = options->page_v2 };
+    struct firn_page_writer writer = { .context = context, .codec = options->codec };
     struct firn_vector vector =
         plain_vector(op, sample, part->slots.slot, part->slots.value, part->slots.slot_end - part->slots.slot);
     part->slots.value_end = part->slots.value + vector.value_count;
     CHECK_OK(op, firn_plain_encode(op, leaf->type, leaf->type_length, vector.values, vector.value_count, &plain));
     CHECK_OK(op, firn_page_writer_put_dictionary(op, &writer, firn_buffer_bytes(&plain), vector.value_count,
                                                  &part->chunk.bytes, &sizes));
-    put_indices(op, &vector, &writer, &part->chunk.bytes);
+    put_indices(op, &vector, options->page_v2, &writer, &part->chunk.bytes);
     part->chunk.metadata = (struct firn_column_chunk){
         .type = leaf->type,
         .codec = options->codec,
@@ -231,8 +233,54 @@ static void join_page(struct firn_op *op, struct join *join, struct firn_chunk_r
         CHECK_OK(op, firn_chunk_writer_append(op, join->writer, &vector));
 }
 
+/* Repacks the page that `reader` is at. */
+static void repack_page(struct firn_op *op, struct join *join, struct firn_chunk_reader *reader)
+{
+    struct firn_vector vector;
+    struct firn_page_facts facts;
+    struct firn_packed_page packed = { 0 };
+    const struct firn_dictionary *dictionary;
+    bool has_page, taken, is_unfolded = false;
+    if (below(&join->sample->seed, 4) > 0)
+        CHECK_OK(op, firn_chunk_reader_unfolds(op, reader, &is_unfolded));
+    CHECK_OK(op, firn_chunk_reader_next_levels(op, reader, &vector, &has_page));
+    struct firn_vector levels = vector;
+    CHECK_OK(op, firn_chunk_reader_packed(op, reader, is_unfolded, &packed));
+    packed.levels = &levels;
+    struct firn_page_facts ends = { .ends_row = true };
+    CHECK_OK(op, firn_chunk_reader_at_row_end(op, reader, &ends.ends_row));
+    CHECK_OK(op, firn_chunk_reader_values(op, reader, &vector));
+    CHECK_OK(op, firn_page_facts_of(op, &join->scratch, join->sample->leaf, &vector, &facts));
+    facts.ends_row = ends.ends_row;
+    CHECK_OK(op, firn_chunk_reader_dictionary(op, reader, &dictionary));
+    CHECK_OK(op, firn_chunk_writer_repack(op, join->writer, &packed, &facts, dictionary, &taken));
+    join->repacked += taken;
+    join->unfolded += taken && is_unfolded;
+    join->refused += !taken;
+    if (!taken)
+        CHECK_OK(op, firn_chunk_writer_append(op, join->writer, &vector));
+}
+
+static void repack_part(struct firn_op *op, struct join *join, const struct part *part)
+{
+    struct firn_chunk_reader *reader = open_part(op, join, part);
+    struct firn_page page;
+    bool has_page;
+    for (;;) {
+        CHECK_OK(op, firn_chunk_reader_peek(op, reader, &page, &has_page));
+        if (!has_page)
+            break;
+        repack_page(op, join, reader);
+    }
+    firn_chunk_reader_close(reader);
+}
+
 static void join_part(struct firn_op *op, struct join *join, const struct part *part)
 {
+    if (part->chunk.metadata.codec != join->options.codec) {
+        repack_part(op, join, part);
+        return;
+    }
     struct firn_chunk_reader *reader = open_part(op, join, part);
     struct firn_chunk_reader *facts_reader = below(&join->sample->seed, 2) ? open_part(op, join, part) : reader;
     struct firn_page page;
@@ -350,7 +398,8 @@ static void join_parts(struct firn_op *op, struct join *join)
     uint32_t count = draw_parts(sample, parts), value = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct firn_chunk_options options = draw_options(sample);
-        options.codec = join->options.codec;
+        if (below(&sample->seed, 3) > 0)
+            options.codec = join->options.codec;
         parts[i].slots.value = value;
         bool has_dictionary = sample->leaf->type != FIRN_PARQUET_BOOLEAN;
         switch (below(&sample->seed, has_dictionary ? 5 : 4)) {
@@ -374,8 +423,8 @@ static void join_parts(struct firn_op *op, struct join *join)
     }
 }
 
-/* Draws a sample, joins its parts, and checks the result; gives how many pages were copied and refused. */
-static void run_case(struct firn_op *op, struct sample *sample, uint32_t *copied, uint32_t *refused, uint32_t *unfolded)
+/* Draws a sample, joins its parts, and checks the result; adds to how many pages were copied and refused. */
+static void run_case(struct firn_op *op, struct sample *sample, struct join *sum)
 {
     static const int32_t floors[] = { 0, 0, 50, 3000 };
     struct firn_encoded_chunk joined, encoded;
@@ -401,9 +450,10 @@ static void run_case(struct firn_op *op, struct sample *sample, uint32_t *copied
     firn_encoded_chunk_done(&joined);
     firn_encoded_chunk_done(&encoded);
     firn_facts_scratch_done(&join.scratch);
-    *copied += join.copied;
-    *refused += join.refused;
-    *unfolded += join.unfolded;
+    sum->copied += join.copied;
+    sum->refused += join.refused;
+    sum->unfolded += join.unfolded;
+    sum->repacked += join.repacked;
 }
 
 static void copied_pages_are_as_good_as_encoded_ones(void **state)
@@ -411,19 +461,21 @@ static void copied_pages_are_as_good_as_encoded_ones(void **state)
     struct firn_op *op = test_op(state);
     struct test_seeds seeds = test_seeds(op, 1, CASE_COUNT);
     struct sample *sample = malloc(sizeof *sample);
-    uint32_t copied = 0, refused = 0, unfolded = 0;
+    struct join sum = { 0 };
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         struct firn_arena arena, *outer = op->arena;
         firn_arena_init(&arena);
         op->arena = &arena;
         *sample = (struct sample){ .seed = seed };
         print_message("FIRN_SEED=%" PRIu64 "\n", seed);
-        run_case(op, sample, &copied, &refused, &unfolded);
+        run_case(op, sample, &sum);
         firn_arena_done(&arena);
         op->arena = outer;
     }
-    print_message("%u pages copied, %u of them unfolded, %u refused\n", copied, unfolded, refused);
-    CHECK(seeds.is_one || (copied > 500 && refused > 100 && unfolded > 10), "too one-sided to show anything");
+    print_message("%u pages copied, %u repacked, %u unfolded, %u refused\n", sum.copied, sum.repacked, sum.unfolded,
+                  sum.refused);
+    CHECK(seeds.is_one || (sum.copied > 500 && sum.repacked > 100 && sum.refused > 100 && sum.unfolded > 10),
+          "too one-sided to show anything");
     free(sample);
 }
 
@@ -813,18 +865,20 @@ static void counts_of_passed_pages_are_checked(void **state)
     firn_encoded_chunk_done(&part.chunk);
 }
 
-/* Copies a chunk into one of its own. */
+/* Copies a chunk into one of its own, or repacks it into one of another codec. */
 static firn_status splice_alone(struct firn_op *op, const struct firn_parquet_node *leaf,
                                 const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
-                                struct firn_chunk_reader_options reading, struct firn_encoded_chunk *out,
+                                struct firn_chunk_reader_options reading, bool repacks, struct firn_encoded_chunk *out,
                                 uint32_t *copied)
 {
     struct firn_chunk_options options = firn_chunk_options_default();
     struct firn_chunk_writer *writer;
-    options.codec = chunk->codec;
+    options.codec = repacks && chunk->codec == FIRN_CODEC_ZSTD ? FIRN_CODEC_SNAPPY
+                    : repacks                                  ? FIRN_CODEC_ZSTD
+                                                               : chunk->codec;
     *out = (struct firn_encoded_chunk){ 0 };
     FIRN_TRY(firn_chunk_writer_open(op, leaf, &options, &writer));
-    firn_status status = parquet_chunk_splice(op, leaf, chunk, row_count, bytes, reading, writer, copied);
+    firn_status status = parquet_chunk_splice(op, leaf, chunk, row_count, bytes, reading, repacks, writer, copied);
     if (status == FIRN_OK)
         status = firn_chunk_writer_finish(op, writer, out);
     firn_chunk_writer_close(writer);
@@ -859,7 +913,7 @@ static void damaged_pages_never_become_other_values(void **state)
             struct firn_bytes bytes = firn_buffer_bytes(&part.chunk.bytes);
             struct firn_chunk_reader_options reading = { .keep_dictionary = true };
             firn_status status =
-                splice_alone(op, sample->leaf, &part.chunk.metadata, rows, bytes, reading, &out, &copied);
+                splice_alone(op, sample->leaf, &part.chunk.metadata, rows, bytes, reading, flip % 2, &out, &copied);
             if (status == FIRN_OK) {
                 CHECK_OK(op,
                          parquet_chunk_decode(op, sample->leaf, &part.chunk.metadata, rows, bytes, reading, &before));
@@ -883,7 +937,7 @@ struct corpus_tally {
 };
 
 static void copy_chunk(struct firn_op *op, struct firn_bytes file, const struct firn_parquet_node *leaf,
-                       const struct firn_column_chunk *chunk, int64_t rows, struct corpus_tally *tally)
+                       const struct firn_column_chunk *chunk, int64_t rows, bool repacks, struct corpus_tally *tally)
 {
     struct firn_chunk_reader_options reading = { .crc_check = true, .keep_dictionary = true };
     struct firn_encoded_chunk out;
@@ -892,7 +946,7 @@ static void copy_chunk(struct firn_op *op, struct firn_bytes file, const struct 
     struct firn_bytes bytes = { file.data + offset, len };
     if (chunk->value_count == 0 || parquet_chunk_decode(op, leaf, chunk, rows, bytes, reading, &before) != FIRN_OK)
         return;
-    CHECK_OK(op, splice_alone(op, leaf, chunk, rows, bytes, reading, &out, &tally->copied));
+    CHECK_OK(op, splice_alone(op, leaf, chunk, rows, bytes, reading, repacks, &out, &tally->copied));
     CHECK_OK(op, parquet_chunk_decode(op, leaf, &out.metadata, rows, firn_buffer_bytes(&out.bytes), reading, &after));
     CHECK(before == after, "column %.*s", FIRN_FMT(leaf->path));
     check_pages(op, &out);
@@ -911,8 +965,9 @@ static void copy_file(struct firn_op *op, struct firn_bytes file, struct corpus_
         return;
     for (uint32_t group = 0; group < footer->row_group_count; group++)
         for (uint32_t leaf = 0; leaf < footer->leaf_count; leaf++)
-            copy_chunk(op, file, footer->leaves[leaf], &footer->row_groups[group].chunks[leaf],
-                       footer->row_groups[group].row_count, tally);
+            for (int repacks = 0; repacks < 2; repacks++)
+                copy_chunk(op, file, footer->leaves[leaf], &footer->row_groups[group].chunks[leaf],
+                           footer->row_groups[group].row_count, repacks, tally);
 }
 
 static void pages_of_many_writers_are_copied(void **state)

@@ -119,7 +119,7 @@ def test_dry_run_prints_the_plan_and_changes_nothing(firn, lake, table):
     assert all(file["reason"] for file in listed)
     assert {"bytes_read", "bytes_written", "seconds"} <= set(plan["estimate"])
     columns = plan["groups"][0]["columns"]
-    assert columns and all(column["rung"] in ("splice", "remap", "transcode") for column in columns)
+    assert columns and all(column["rung"] in ("splice", "repack", "remap", "transcode") for column in columns)
     text = firn("rewrite-data-files", full_name(table), "--dry-run").out
     assert text and not text.lstrip().startswith("{")
     assert firn("--output", "json", "plan", full_name(table)).json["groups"] == plan["groups"]

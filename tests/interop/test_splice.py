@@ -49,7 +49,7 @@ BY_PYARROW = {
     "delta": {"use_dictionary": False, "column_encoding": {"id": "DELTA_BINARY_PACKED", "text": "DELTA_LENGTH_BYTE_ARRAY"}},
     "snappy": {"compression": "snappy", "use_dictionary": False},
 }
-RUNS = [{"force-rung": rung} for rung in ("keep", "splice", "remap", "transcode")] + [
+RUNS = [{"force-rung": rung} for rung in ("keep", "splice", "repack", "remap", "transcode")] + [
     {"layout": layout} for layout in ("fastest", "balanced", "smallest")]
 
 

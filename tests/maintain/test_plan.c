@@ -90,7 +90,7 @@ static void options_are_checked(void **state)
         { { { "rewrite-job-order", "Bytes-DESC" } }, NULL, NULL, FIRN_OK, NULL },
         { { { "layout", "tidy" } }, NULL, NULL, FIRN_USAGE, "balanced, fastest, smallest" },
         { { { "layout", "Fastest" } }, NULL, NULL, FIRN_OK, NULL },
-        { { { "force-rung", "ladder" } }, NULL, NULL, FIRN_USAGE, "none, keep, splice, remap, transcode" },
+        { { { "force-rung", "ladder" } }, NULL, NULL, FIRN_USAGE, "none, keep, splice, repack, remap, transcode" },
         { { { "force-rung", "none" } }, NULL, NULL, FIRN_OK, NULL },
         { { { "one", "1" }, { "min-input-files", "x" }, { "two", "2" } }, NULL, NULL, FIRN_USAGE, "one, two" },
         { { { "compression-factor", "1.5" } }, "binpack", NULL, FIRN_USAGE, "compression-factor" },

@@ -150,7 +150,7 @@ static uint32_t find_pages(struct world *world, size_t slice, uint32_t leaf, con
         struct firn_page page;
         double min;
         CHECK_OK(op, firn_page_next(op, &in, true, &page));
-        CHECK(firn_page_facts_find(op->arena, sources, &page, count, &facts), "page %u", count);
+        CHECK(firn_page_facts_find(op->arena, sources, &page, count, NULL, &facts), "page %u", count);
         CHECK(facts.has_bounds && facts.nan_count == 0, "page %u", count);
         if (leaf == 1 && (memcpy(&min, facts.min.data, sizeof min), min != 0)) /* which may have another sign */
             CHECK(min * 2 == (double)((int64_t)slice * world->group_rows + row), "%f in page %u", min, count);

@@ -1,5 +1,5 @@
-/* Pages copied as they lie while groups are rewritten: which ones, why not the others, and that rows stay the same.
- * That any table, deletes and plan come out right under every layout is tested in test_deleted_rows.c. */
+/* Pages copied as they lie, or repacked, while groups are rewritten: which ones, why not the others, and that rows stay
+ * the same. That any table, deletes and plan come out right under every layout is tested in test_deleted_rows.c. */
 #include "table_fixture.h"
 
 #define V2                                                                                                             \
@@ -73,7 +73,7 @@ static void pages_without_a_deleted_row_need_no_decoding(void **state)
         delete_rows(&test, 6 * PAGE_ROWS, 2 * PAGE_ROWS); /* pages 6 and 7 */
         delete_by_positions(&test);
         struct firn_rewrite_result result = rewrite(&test, (struct fixture_table)V2, fastest);
-        check_rungs(&result, (int64_t[]){ 0, 4 * LEAVES_MAX, 0, 2 * LEAVES_MAX });
+        check_rungs(&result, (int64_t[]){ 0, 4 * LEAVES_MAX, 0, 0, 2 * LEAVES_MAX });
         check_pages("with deleted rows", &result.rungs.reasons[FIRN_REASON_DELETED_ROWS], 2 * LEAVES_MAX);
         check_pages("passed over", &result.rungs.passed_over, 2 * LEAVES_MAX);
         check_pages("decoded for facts", &result.rungs.decoded_for_facts, 0);
@@ -197,20 +197,28 @@ static void every_refusal_has_its_reason(void **state)
 {
     static const struct {
         enum firn_rung_reason reason;
+        enum firn_rung rung;
         const char *properties;
         struct firn_layout_policy layout;
         bool in_buckets, snappy, dictionary;
         int64_t pages;
     } cases[] = {
-        { FIRN_REASON_OTHER_CODEC, .layout = FASTEST, .snappy = true, .pages = LEAVES_MAX * FILE_PAGES },
-        { FIRN_REASON_OTHER_CODEC, "\"write.parquet.compression-codec\":\"gzip\"", FASTEST,
+        { FIRN_REASON_OTHER_CODEC, FIRN_RUNG_REPACK, .layout = FASTEST, .snappy = true,
           .pages = LEAVES_MAX * FILE_PAGES },
-        { FIRN_REASON_FORCED, .layout = { .is_forced = true, .forced = FIRN_RUNG_REMAP },
+        { FIRN_REASON_OTHER_CODEC, FIRN_RUNG_REPACK, "\"write.parquet.compression-codec\":\"gzip\"", FASTEST,
           .pages = LEAVES_MAX * FILE_PAGES },
-        { FIRN_REASON_FORCED, .layout = { .is_forced = true, .forced = FIRN_RUNG_TRANSCODE }, .dictionary = true,
+        { FIRN_REASON_OTHER_CODEC, FIRN_RUNG_TRANSCODE, .layout = { .is_forced = true, .forced = FIRN_RUNG_SPLICE },
+          .snappy = true, .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_FORCED, FIRN_RUNG_REPACK, .layout = { .is_forced = true, .forced = FIRN_RUNG_REPACK },
           .pages = LEAVES_MAX * FILE_PAGES },
-        { FIRN_REASON_SEVERAL_OUTPUTS, .layout = FASTEST, .in_buckets = true, .pages = LEAVES_MAX * FILE_PAGES },
-        { FIRN_REASON_HUGE_PAGE, "\"write.parquet.page-size-bytes\":\"400\"", .pages = FILE_PAGES },
+        { FIRN_REASON_FORCED, FIRN_RUNG_TRANSCODE, .layout = { .is_forced = true, .forced = FIRN_RUNG_REMAP },
+          .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_FORCED, FIRN_RUNG_TRANSCODE, .layout = { .is_forced = true, .forced = FIRN_RUNG_TRANSCODE },
+          .dictionary = true, .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_SEVERAL_OUTPUTS, FIRN_RUNG_TRANSCODE, .layout = FASTEST, .in_buckets = true,
+          .pages = LEAVES_MAX * FILE_PAGES },
+        { FIRN_REASON_HUGE_PAGE, FIRN_RUNG_TRANSCODE, "\"write.parquet.page-size-bytes\":\"400\"",
+          .pages = FILE_PAGES },
     };
     for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         struct table_test test;
@@ -229,6 +237,8 @@ static void every_refusal_has_its_reason(void **state)
         check_result(&test, &result, i);
         CHECK(result.rungs.reasons[cases[i].reason].pages >= cases[i].pages, "case %zu: %" PRId64 " pages for %s", i,
               result.rungs.reasons[cases[i].reason].pages, firn_rung_reason_name(cases[i].reason));
+        CHECK(result.rungs.rungs[cases[i].rung].pages >= cases[i].pages, "case %zu: %" PRId64 " pages %s", i,
+              result.rungs.rungs[cases[i].rung].pages, firn_rung_name(cases[i].rung));
         firn_store_close(test.store);
     }
 }
@@ -263,9 +273,74 @@ static void promoted_and_added_columns_touch_only_themselves(void **state)
     assert_string_equal(fixture_dump(op, store, &result, "n"), columns[1]);
     assert_string_equal(fixture_dump(op, store, &result, "renamed"), columns[2]);
     assert_string_equal(fixture_dump(op, store, &result, "added"), "~ ~ ~ ~");
-    check_rungs(&result, (int64_t[]){ 2, 0, 0, 1 });
+    check_rungs(&result, (int64_t[]){ 2, 0, 0, 0, 1 });
     check_pages("promoted", &result.rungs.reasons[FIRN_REASON_PROMOTED], 1);
     firn_store_close(store);
+}
+
+#define NULLABLE(id, name, required, type)                                                                             \
+    "{\"id\":" #id ",\"name\":\"" name "\",\"required\":" required ",\"type\":" type "}"
+#define NULLABLE_LIST(id, required, type)                                                                              \
+    "{\"type\":\"list\",\"element-id\":" #id ",\"element-required\":" required ",\"element\":" type "}"
+#define NULLABLE_TABLE(required)                                                                                       \
+    TABLE(NULLABLE(1, "id", required, "\"long\"") "," NULLABLE(2, "s", required, "\"string\"") "," NULLABLE(           \
+        3, "l", required, NULLABLE_LIST(4, required, "\"int\"")))
+
+/* A file of a table before its columns were allowed to be null, or not any more. */
+static firn_status rewrite_nullable(struct firn_op *op, struct firn_store *store, const char *of_file,
+                                    const char *of_table, const char *const *columns, struct firn_rewrite_result *out)
+{
+    struct firn_output_schema schema = fixture_schema(op, of_file);
+    int64_t bytes = fixture_write(op, store, "mem:/t/data/a.parquet", schema.footer, columns, 1, page_options(false));
+    struct firn_data_file file = fixture_file("mem:/t/data/a.parquet", bytes, 3);
+    struct fixture_run run = {
+        .metadata = fixture_metadata(op, &(struct fixture_table){ .version = 2, .schemas = of_table }),
+        .store = store,
+        .files = &file,
+        .file_count = 1,
+        .layout = fastest,
+    };
+    return fixture_execute(op, &run, out);
+}
+
+/* The levels are made anew, deeper or less deep, and the values stay. A list of required elements has levels up to 1.
+ */
+static void columns_that_become_nullable_or_not_keep_their_values(void **state)
+{
+    static const struct {
+        const char *of_file, *of_table;
+        const char *columns[3];
+        const char *list;
+    } cases[] = {
+        { NULLABLE_TABLE("true"),
+          NULLABLE_TABLE("false"),
+          { "1 2 3", "a b c", "0.1=7 1.1=8 0.0 0.1=9" },
+          "0.3=7 1.3=8 0.1 0.3=9" },
+        { NULLABLE_TABLE("false"),
+          NULLABLE_TABLE("true"),
+          { "1 2 3", "a b c", "0.3=7 1.3=8 0.1 0.3=9" },
+          "0.1=7 1.1=8 0.0 0.1=9" },
+        { NULLABLE_TABLE("false"), NULLABLE_TABLE("true"), { "1 2 3", "a ~ c", "0.3=7 1.3=8 0.1 0.3=9" }, NULL },
+        { NULLABLE_TABLE("false"), NULLABLE_TABLE("true"), { "1 2 3", "a b c", "0.3=7 1.2 0.1 0.3=9" }, NULL },
+        { NULLABLE_TABLE("false"), NULLABLE_TABLE("true"), { "1 2 3", "a b c", "0.3=7 1.3=8 0.0 0.3=9" }, NULL },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_store *store;
+        struct firn_rewrite_result result;
+        CHECK_OK(op, firn_store_open_memory(op, &store));
+        firn_status status =
+            rewrite_nullable(op, store, cases[i].of_file, cases[i].of_table, cases[i].columns, &result);
+        CHECK(status == (cases[i].list ? FIRN_OK : FIRN_CORRUPT), "case %zu: %s", i, op->error.text);
+        if (cases[i].list) {
+            assert_string_equal(fixture_dump(op, store, &result, "id"), cases[i].columns[0]);
+            assert_string_equal(fixture_dump(op, store, &result, "s"), cases[i].columns[1]);
+            assert_string_equal(fixture_dump(op, store, &result, "l.list.element"), cases[i].list);
+            check_rungs(&result, (int64_t[]){ 0, 0, 3, 0, 0 });
+            check_pages("for their levels", &result.rungs.reasons[FIRN_REASON_LEVELS], 3);
+        }
+        firn_store_close(store);
+    }
 }
 
 /* A table of decimals in some files; the last one may have them in another form. Three are asked. */
@@ -434,6 +509,7 @@ int main(void)
         TEST(every_refusal_has_its_reason),
         TEST(lineage_is_copied_with_the_pages),
         TEST(promoted_and_added_columns_touch_only_themselves),
+        TEST(columns_that_become_nullable_or_not_keep_their_values),
         TEST(decimals_keep_the_form_that_all_files_have),
         TEST(what_is_done_was_expected),
         TEST(a_column_that_shrinks_is_encoded_anew),

@@ -73,44 +73,67 @@ firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_n
     return status;
 }
 
-/* Copies the next page, or appends its values where the writer would rather have them. */
-static firn_status splice_page(struct firn_op *op, struct firn_chunk_reader *reader,
-                               const struct firn_parquet_node *leaf, struct firn_facts_scratch *scratch,
-                               struct firn_chunk_writer *writer, bool *has_page, uint32_t *copied)
+/* How pages come from a chunk to a writer. */
+struct page_way {
+    struct firn_chunk_reader *reader;
+    const struct firn_parquet_node *leaf;
+    struct firn_chunk_writer *writer;
+    struct firn_facts_scratch scratch;
+    bool repacks;
+};
+
+/* The page ahead as it will be copied: unfolded if it may be. */
+static firn_status look_ahead(struct firn_op *op, const struct page_way *way, struct firn_page *page, bool *has_page,
+                              bool *is_unfolded)
 {
-    struct firn_page page, unfolded;
+    struct firn_page unfolded;
+    FIRN_TRY(firn_chunk_reader_peek(op, way->reader, page, has_page));
+    if (!*has_page)
+        return FIRN_OK;
+    if (way->repacks)
+        return firn_chunk_reader_unfolds(op, way->reader, is_unfolded);
+    FIRN_TRY(firn_chunk_reader_unfold(op, way->reader, &unfolded, is_unfolded));
+    if (*is_unfolded)
+        *page = unfolded;
+    return FIRN_OK;
+}
+
+/* Copies the next page, or appends its values where the writer would rather have them. */
+static firn_status splice_page(struct firn_op *op, struct page_way *way, bool *has_page, uint32_t *copied)
+{
+    struct firn_page page;
+    struct firn_packed_page packed;
     struct firn_vector vector;
     struct firn_page_facts facts;
     const struct firn_dictionary *dictionary;
     bool taken, is_unfolded;
-    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
+    FIRN_TRY(look_ahead(op, way, &page, has_page, &is_unfolded));
     if (!*has_page)
         return FIRN_OK;
-    FIRN_TRY(firn_chunk_reader_unfold(op, reader, &unfolded, &is_unfolded));
-    if (is_unfolded)
-        page = unfolded;
-    FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, has_page));
-    FIRN_TRY(firn_page_facts_of(op, scratch, leaf, &vector, &facts));
-    FIRN_TRY(firn_chunk_reader_at_row_end(op, reader, &facts.ends_row));
-    FIRN_TRY(firn_chunk_reader_dictionary(op, reader, &dictionary));
-    FIRN_TRY(firn_chunk_writer_splice(op, writer, &page, &facts, dictionary, &taken));
+    FIRN_TRY(firn_chunk_reader_next(op, way->reader, &vector, has_page));
+    FIRN_TRY(firn_page_facts_of(op, &way->scratch, way->leaf, &vector, &facts));
+    FIRN_TRY(firn_chunk_reader_at_row_end(op, way->reader, &facts.ends_row));
+    FIRN_TRY(firn_chunk_reader_dictionary(op, way->reader, &dictionary));
+    FIRN_TRY(firn_chunk_reader_packed(op, way->reader, is_unfolded, &packed));
+    packed.levels = &vector;
+    FIRN_TRY(way->repacks ? firn_chunk_writer_repack(op, way->writer, &packed, &facts, dictionary, &taken)
+                          : firn_chunk_writer_splice(op, way->writer, &page, &facts, dictionary, &taken));
     *copied += taken;
-    return taken ? FIRN_OK : firn_chunk_writer_append(op, writer, &vector);
+    return taken ? FIRN_OK : firn_chunk_writer_append(op, way->writer, &vector);
 }
 
 firn_status parquet_chunk_splice(struct firn_op *op, const struct firn_parquet_node *leaf,
                                  const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
-                                 struct firn_chunk_reader_options options, struct firn_chunk_writer *writer,
-                                 uint32_t *copied)
+                                 struct firn_chunk_reader_options options, bool repacks,
+                                 struct firn_chunk_writer *writer, uint32_t *copied)
 {
-    struct firn_chunk_reader *reader;
-    struct firn_facts_scratch scratch = { 0 };
-    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, row_count, bytes, options, &reader));
+    struct page_way way = { .leaf = leaf, .writer = writer, .repacks = repacks };
+    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, row_count, bytes, options, &way.reader));
     firn_status status = FIRN_OK;
     for (bool has_page = true; status == FIRN_OK && has_page;)
-        status = splice_page(op, reader, leaf, &scratch, writer, &has_page, copied);
-    firn_chunk_reader_close(reader);
-    firn_facts_scratch_done(&scratch);
+        status = splice_page(op, &way, &has_page, copied);
+    firn_chunk_reader_close(way.reader);
+    firn_facts_scratch_done(&way.scratch);
     return status;
 }
 

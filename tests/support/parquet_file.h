@@ -17,11 +17,11 @@ FIRN_CHECKED firn_status parquet_chunk_decode(struct firn_op *op, const struct f
                                               const struct firn_column_chunk *chunk, int64_t row_count,
                                               struct firn_bytes bytes, struct firn_chunk_reader_options options,
                                               uint64_t *digest);
-/* Copies a chunk's pages to the writer, and appends the values of those that it does not take; `copied` counts the
- * others. */
+/* Copies a chunk's pages to the writer, or repacks them, and appends the values of those that it does not take;
+ * `copied` counts the others. */
 FIRN_CHECKED firn_status parquet_chunk_splice(struct firn_op *op, const struct firn_parquet_node *leaf,
                                               const struct firn_column_chunk *chunk, int64_t row_count,
                                               struct firn_bytes bytes, struct firn_chunk_reader_options options,
-                                              struct firn_chunk_writer *writer, uint32_t *copied);
+                                              bool repacks, struct firn_chunk_writer *writer, uint32_t *copied);
 
 #endif

@@ -17,7 +17,9 @@
 struct content {
     struct firn_bytes rep, def; /* sections of levels; empty where the column has none */
     enum firn_encoding rep_encoding, def_encoding;
+    enum firn_encoding encoding; /* of the values */
     struct firn_bytes values;
+    bool page_v2;
 };
 
 struct firn_chunk_reader {
@@ -31,8 +33,10 @@ struct firn_chunk_reader {
     bool has_ahead; /* `ahead` was peeked at and is neither decoded nor passed */
     bool is_open;   /* and its content lies in `page_ahead` */
     struct firn_page ahead;
-    struct content content; /* of the page ahead, then of the current one */
-    int64_t row_count;      /* of the row group */
+    struct content content_ahead; /* of the page ahead */
+    struct content content;       /* of the current one, */
+    uint64_t page_offset;         /* and where that begins */
+    int64_t row_count;            /* of the row group */
     int64_t rows_seen;
     int64_t slots_seen;
     uint8_t least_def[UINT8_MAX + 1]; /* by repetition level: the definition level of an element of that list */
@@ -48,7 +52,8 @@ struct firn_chunk_reader {
     struct firn_page dictionary_head; /* that page */
     struct firn_dictionary dictionary;
     struct firn_buffer dictionary_page;
-    struct firn_buffer unfolded; /* body of the page ahead, made of the dictionary's */
+    struct firn_bytes dictionary_content; /* of that page, decompressed */
+    struct firn_buffer unfolded;          /* body of the page ahead, made of the dictionary's */
     struct firn_value_decoder dictionary_values;
 };
 
@@ -147,12 +152,12 @@ static firn_status decode_dictionary(struct firn_op *op, struct firn_chunk_reade
 {
     const struct firn_page *page = &reader->dictionary_head;
     uint32_t count = (uint32_t)page->header.value_count;
-    struct firn_bytes content;
-    FIRN_TRY(decompress(op, reader, page->body, (size_t)page->header.uncompressed_bytes, &reader->dictionary_page,
-                        &content));
-    FIRN_TRY(firn_values_decode(op, &reader->dictionary_values, FIRN_ENCODING_PLAIN, content, count));
+    struct firn_bytes *content = &reader->dictionary_content;
+    FIRN_TRY(
+        decompress(op, reader, page->body, (size_t)page->header.uncompressed_bytes, &reader->dictionary_page, content));
+    FIRN_TRY(firn_values_decode(op, &reader->dictionary_values, FIRN_ENCODING_PLAIN, *content, count));
     reader->dictionary = (struct firn_dictionary){
-        .id = firn_hash64(content),
+        .id = firn_hash64(*content),
         .type = reader->leaf->type,
         .type_length = reader->leaf->type_length,
         .count = count,
@@ -181,7 +186,11 @@ static firn_status open_content_v1(struct firn_op *op, struct firn_chunk_reader 
     FIRN_TRY(decompress(op, reader, reader->ahead.body, (size_t)header->uncompressed_bytes, buffer, &body));
 
     struct firn_cursor in = firn_cursor_of(body);
-    *out = (struct content){ .rep_encoding = header->rep_encoding, .def_encoding = header->def_encoding };
+    *out = (struct content){
+        .rep_encoding = header->rep_encoding,
+        .def_encoding = header->def_encoding,
+        .encoding = header->encoding,
+    };
     if (leaf->rep_max > 0)
         FIRN_TRY(firn_levels_take(op, &in, header->rep_encoding, leaf->rep_max, count, &out->rep));
     if (leaf->def_max > 0)
@@ -196,7 +205,12 @@ static firn_status open_content_v2(struct firn_op *op, struct firn_chunk_reader 
 {
     const struct firn_page_header *header = &reader->ahead.header;
     struct firn_cursor in = firn_cursor_of(reader->ahead.body);
-    *out = (struct content){ .rep_encoding = FIRN_ENCODING_RLE, .def_encoding = FIRN_ENCODING_RLE };
+    *out = (struct content){
+        .rep_encoding = FIRN_ENCODING_RLE,
+        .def_encoding = FIRN_ENCODING_RLE,
+        .encoding = header->encoding,
+        .page_v2 = true,
+    };
     out->rep = firn_take_bytes(&in, (uint64_t)header->rep_bytes);
     out->def = firn_take_bytes(&in, (uint64_t)header->def_bytes);
     out->values = firn_take_bytes(&in, firn_cursor_left(&in));
@@ -245,12 +259,12 @@ static firn_status decode_by_dictionary(struct firn_op *op, struct firn_chunk_re
     return FIRN_OK;
 }
 
-static firn_status decode_values(struct firn_op *op, struct firn_chunk_reader *reader, enum firn_encoding encoding,
-                                 struct firn_bytes in, struct firn_vector *out)
+static firn_status decode_values(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out)
 {
-    if (firn_encoding_is_dictionary(encoding))
-        return decode_by_dictionary(op, reader, in, out);
-    FIRN_TRY(firn_values_decode(op, &reader->values, encoding, in, out->value_count));
+    const struct content *content = &reader->content;
+    if (firn_encoding_is_dictionary(content->encoding))
+        return decode_by_dictionary(op, reader, content->values, out);
+    FIRN_TRY(firn_values_decode(op, &reader->values, content->encoding, content->values, out->value_count));
     out->values.any = reader->values.values.data;
     return FIRN_OK;
 }
@@ -294,17 +308,18 @@ static firn_status count_page(struct firn_op *op, struct firn_chunk_reader *read
 }
 
 /* Cuts up the page ahead, decompressing it into `buffer` if need be. */
-static firn_status open_content(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_buffer *buffer)
+static firn_status open_content(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_buffer *buffer,
+                                struct content *out)
 {
-    return reader->ahead.header.type == FIRN_PAGE_DATA ? open_content_v1(op, reader, buffer, &reader->content)
-                                                       : open_content_v2(op, reader, buffer, &reader->content);
+    return reader->ahead.header.type == FIRN_PAGE_DATA ? open_content_v1(op, reader, buffer, out)
+                                                       : open_content_v2(op, reader, buffer, out);
 }
 
 /* Looks into the page ahead; the current page stays as it is. */
 static firn_status open_ahead(struct firn_op *op, struct firn_chunk_reader *reader)
 {
     if (!reader->is_open)
-        FIRN_TRY(open_content(op, reader, &reader->page_ahead));
+        FIRN_TRY(open_content(op, reader, &reader->page_ahead, &reader->content_ahead));
     reader->is_open = true;
     return FIRN_OK;
 }
@@ -313,6 +328,7 @@ static firn_status open_ahead(struct firn_op *op, struct firn_chunk_reader *read
 static void enter_ahead(struct firn_chunk_reader *reader)
 {
     reader->has_ahead = reader->is_open = false;
+    reader->page_offset = reader->ahead.offset;
     reader->slots_seen += reader->ahead.header.value_count;
 }
 
@@ -320,14 +336,15 @@ static void enter_ahead(struct firn_chunk_reader *reader)
 static firn_status take_content(struct firn_op *op, struct firn_chunk_reader *reader)
 {
     if (!reader->is_open)
-        return open_content(op, reader, &reader->page);
+        return open_content(op, reader, &reader->page, &reader->content);
     struct firn_buffer left = reader->page;
+    reader->content = reader->content_ahead;
     reader->page = reader->page_ahead;
     reader->page_ahead = left;
     return FIRN_OK;
 }
 
-static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out)
+static firn_status read_levels(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out)
 {
     const struct firn_parquet_node *leaf = reader->leaf;
     uint32_t count = (uint32_t)reader->ahead.header.value_count;
@@ -344,8 +361,7 @@ static firn_status read_data(struct firn_op *op, struct firn_chunk_reader *reade
     };
     FIRN_TRY(decode_levels(op, reader, &reader->content, out));
     FIRN_TRY(count_page(op, reader, out));
-    FIRN_TRY(check_levels(op, reader, out));
-    return decode_values(op, reader, reader->ahead.header.encoding, reader->content.values, out);
+    return check_levels(op, reader, out);
 }
 
 /* No page may hold more than the chunk announces. */
@@ -404,12 +420,24 @@ firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader 
     return FIRN_OK;
 }
 
-firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
-                                   bool *has_page)
+firn_status firn_chunk_reader_next_levels(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
+                                          bool *has_page)
 {
     struct firn_page page;
     FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, has_page));
-    return *has_page ? in_page(op, read_data(op, reader, out), reader, page.offset) : FIRN_OK;
+    return *has_page ? in_page(op, read_levels(op, reader, out), reader, page.offset) : FIRN_OK;
+}
+
+firn_status firn_chunk_reader_values(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *vector)
+{
+    return in_page(op, decode_values(op, reader, vector), reader, reader->page_offset);
+}
+
+firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_vector *out,
+                                   bool *has_page)
+{
+    FIRN_TRY(firn_chunk_reader_next_levels(op, reader, out, has_page));
+    return *has_page ? firn_chunk_reader_values(op, reader, out) : FIRN_OK;
 }
 
 firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader, uint32_t row_count)
@@ -424,7 +452,7 @@ firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader 
                            row_count);
     else
         status = count_rows(op, reader, row_count);
-    return in_page(op, status, reader, reader->ahead.offset);
+    return in_page(op, status, reader, reader->page_offset);
 }
 
 /* Whether the page ahead begins with a row: always in version 2, else its first repetition level tells. */
@@ -435,8 +463,8 @@ static firn_status ahead_begins_row(struct firn_op *op, struct firn_chunk_reader
         return FIRN_OK;
     FIRN_TRY(open_ahead(op, reader));
     struct firn_buffer first = { 0 };
-    firn_status status =
-        firn_levels_decode(op, reader->content.rep, reader->content.rep_encoding, reader->leaf->rep_max, 1, &first);
+    firn_status status = firn_levels_decode(op, reader->content_ahead.rep, reader->content_ahead.rep_encoding,
+                                            reader->leaf->rep_max, 1, &first);
     *begins = status == FIRN_OK && first.data[0] == 0;
     firn_buffer_done(&first);
     return status;
@@ -480,7 +508,7 @@ static firn_status more_indices_follow(struct firn_op *op, const struct firn_chu
 /* How many slots of the opened page ahead have values; false when its levels are broken. */
 static bool count_values_ahead(const struct firn_chunk_reader *reader, uint32_t *out)
 {
-    const struct content *content = &reader->content;
+    const struct content *content = &reader->content_ahead;
     uint8_t def_max = reader->leaf->def_max;
     uint32_t slots = (uint32_t)reader->ahead.header.value_count;
     int64_t histogram[UINT8_MAX + 1];
@@ -500,7 +528,7 @@ static firn_status is_in_order(struct firn_op *op, struct firn_chunk_reader *rea
     *in_order = count_values_ahead(reader, &count) && count == (uint32_t)reader->dictionary_head.header.value_count;
     if (!*in_order)
         return FIRN_OK;
-    FIRN_TRY(firn_indices_decode(op, reader->content.values, count, count, &reader->indices));
+    FIRN_TRY(firn_indices_decode(op, reader->content_ahead.values, count, count, &reader->indices));
     const uint32_t *indices = (const uint32_t *)(const void *)reader->indices.data;
     for (uint32_t i = 0; i < count; i++)
         wrong |= indices[i] ^ i;
@@ -518,7 +546,7 @@ static firn_status put_unfolded(struct firn_op *op, struct firn_chunk_reader *re
     if (is_v1) {
         struct firn_bytes whole =
             reader->chunk->codec == FIRN_CODEC_NONE ? reader->ahead.body : firn_buffer_bytes(&reader->page_ahead);
-        levels = (struct firn_bytes){ whole.data, whole.len - reader->content.values.len };
+        levels = (struct firn_bytes){ whole.data, whole.len - reader->content_ahead.values.len };
     }
     int64_t bytes = (int64_t)levels.len + dictionary->header.uncompressed_bytes;
     firn_buffer_clear(&reader->unfolded);
@@ -538,25 +566,47 @@ static firn_status put_unfolded(struct firn_op *op, struct firn_chunk_reader *re
     return FIRN_OK;
 }
 
-static firn_status unfold(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out, bool *done)
+static firn_status find_unfolds(struct firn_op *op, struct firn_chunk_reader *reader, bool *unfolds)
 {
-    bool follow, in_order;
+    bool follow;
     FIRN_TRY(more_indices_follow(op, reader, &follow));
     if (follow)
         return FIRN_OK;
     FIRN_TRY(open_ahead(op, reader));
-    FIRN_TRY(is_in_order(op, reader, &in_order));
-    return in_order ? put_unfolded(op, reader, out, done) : FIRN_OK;
+    return is_in_order(op, reader, unfolds);
+}
+
+firn_status firn_chunk_reader_unfolds(struct firn_op *op, struct firn_chunk_reader *reader, bool *unfolds)
+{
+    const struct firn_page_header *header = &reader->ahead.header;
+    int32_t count = reader->dictionary_head.header.value_count;
+    *unfolds = false;
+    if (!reader->has_ahead || !reader->has_dictionary || !firn_encoding_is_dictionary(header->encoding) || count == 0 ||
+        count > header->value_count)
+        return FIRN_OK;
+    return in_page(op, find_unfolds(op, reader, unfolds), reader, reader->ahead.offset);
 }
 
 firn_status firn_chunk_reader_unfold(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out,
                                      bool *done)
 {
-    const struct firn_page_header *header = &reader->ahead.header;
-    int32_t count = reader->dictionary_head.header.value_count;
-    *done = false;
-    if (!reader->has_ahead || !reader->has_dictionary || !firn_encoding_is_dictionary(header->encoding) || count == 0 ||
-        count > header->value_count)
+    FIRN_TRY(firn_chunk_reader_unfolds(op, reader, done));
+    return *done ? in_page(op, put_unfolded(op, reader, out, done), reader, reader->ahead.offset) : FIRN_OK;
+}
+
+firn_status firn_chunk_reader_packed(struct firn_op *op, struct firn_chunk_reader *reader, bool unfolded,
+                                     struct firn_packed_page *out)
+{
+    const struct content *content = &reader->content;
+    *out = (struct firn_packed_page){
+        .encoding = content->encoding,
+        .values = content->values,
+        .page_v2 = content->page_v2,
+    };
+    if (!unfolded)
         return FIRN_OK;
-    return in_page(op, unfold(op, reader, out, done), reader, reader->ahead.offset);
+    out->encoding = FIRN_ENCODING_PLAIN;
+    FIRN_TRY(in_page(op, read_dictionary(op, reader), reader, reader->dictionary_head.offset));
+    out->values = reader->dictionary_content;
+    return FIRN_OK;
 }

@@ -1,4 +1,4 @@
-/* Finished pages of other files, taken over as they are. parquet-format, "Data Pages".
+/* Finished pages of other files, taken over as they are, or as their values are. parquet-format, "Data Pages".
  *
  * (1) What a page's bytes mean never depends on its facts: those only describe it. A page of indices goes in only where
  *     the dictionary written has, at every index of the page's own dictionary, the same value.
@@ -6,6 +6,8 @@
  * (3) No page of indices comes after one of values: all writers end a dictionary that way, and Spark's vectorised
  * reader of lists has no room for indices behind values. */
 #include "format/parquet/chunk_writer.h"
+
+#include "base/math.h"
 #include "format/parquet/reader.h"
 
 #include <libdeflate.h>
@@ -62,7 +64,8 @@ static bool is_fit(const struct firn_chunk_writer *writer, const struct firn_pag
     return is_data(header) && header->uncompressed_bytes <= FIRN_PAGE_BYTES_MAX &&
            header->compressed_bytes <= FIRN_PAGE_BYTES_MAX && levels_fit(writer->leaf, header) &&
            holds_whole_rows(writer->leaf, header, facts) && counts_agree(writer->leaf, header, facts) &&
-           bounds_agree(writer, facts) && may_filter(writer, page, facts);
+           bounds_agree(writer, facts) && may_filter(writer, page, facts) &&
+           (writer->page.slot_count == 0 || !firn_chunk_page_small(writer));
 }
 
 /* Whether a dictionary's values are ours at the same indices, or can become so. A page being filled with indices has
@@ -132,24 +135,105 @@ static firn_status copy_page(struct firn_op *op, struct firn_chunk_writer *write
     return firn_chunk_record_page(op, writer, &form, facts);
 }
 
-firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
-                                     const struct firn_page_facts *facts, const struct firn_dictionary *dictionary,
-                                     bool *taken)
+/* Makes way for a page, if it is to go in. */
+static firn_status begin_page(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
+                              const struct firn_page_facts *facts, const struct firn_dictionary *dictionary,
+                              bool *taken)
 {
-    bool by_index = firn_encoding_is_dictionary(page->header.encoding);
-    *taken = is_fit(writer, page, facts) && (writer->page.slot_count == 0 || !firn_chunk_page_small(writer));
-    if (*taken && by_index)
+    *taken = is_fit(writer, page, facts);
+    if (*taken && firn_encoding_is_dictionary(page->header.encoding))
         FIRN_TRY(match_dictionary(op, writer, dictionary, taken));
-    if (!*taken)
-        return FIRN_OK;
-    FIRN_TRY(firn_chunk_end_page(op, writer));
-    FIRN_TRY(copy_page(op, writer, page, facts));
-    if (by_index) {
+    return *taken ? firn_chunk_end_page(op, writer) : FIRN_OK;
+}
+
+/* A page went in: what that decides about the dictionary. */
+static void settle_dictionary(struct firn_chunk_writer *writer, enum firn_encoding encoding,
+                              const struct firn_page_facts *facts)
+{
+    if (firn_encoding_is_dictionary(encoding)) {
         writer->dictionary_state = FIRN_DICTIONARY_KEPT;
         writer->dictionary_used = firn_dictionary_writer_mark(&writer->dictionary);
     } else if (facts->value_count > 0) {
         writer->dictionary_state = FIRN_DICTIONARY_LEFT; /* (3) */
     }
+}
+
+firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
+                                     const struct firn_page_facts *facts, const struct firn_dictionary *dictionary,
+                                     bool *taken)
+{
+    FIRN_TRY(begin_page(op, writer, page, facts, dictionary, taken));
+    if (!*taken)
+        return FIRN_OK;
+    FIRN_TRY(copy_page(op, writer, page, facts));
+    settle_dictionary(writer, page->header.encoding, facts);
+    return FIRN_OK;
+}
+
+/* What is asked of the page is asked before it is made. */
+static struct firn_page describe_packed(const struct firn_packed_page *packed)
+{
+    int32_t bytes = (int32_t)FIRN_MIN(packed->values.len, INT32_MAX);
+    return (struct firn_page){
+        .header = { .type = packed->page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA,
+                    .uncompressed_bytes = bytes,
+                    .compressed_bytes = bytes,
+                    .value_count = (int32_t)packed->levels->slot_count,
+                    .encoding = packed->encoding,
+                    .def_encoding = FIRN_ENCODING_RLE,
+                    .rep_encoding = FIRN_ENCODING_RLE },
+    };
+}
+
+/* Levels that the vector leaves out, since each slot has a value. */
+static firn_status fill_levels(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_vector *levels,
+                               const uint8_t **out)
+{
+    *out = levels->def;
+    if (levels->def || levels->def_max == 0)
+        return FIRN_OK;
+    FIRN_TRY(firn_buffer_resize(op, &writer->gathered, levels->slot_count));
+    memset(writer->gathered.data, levels->def_max, levels->slot_count);
+    *out = writer->gathered.data;
+    return FIRN_OK;
+}
+
+static firn_status put_packed(struct firn_op *op, struct firn_chunk_writer *writer,
+                              const struct firn_packed_page *packed, const struct firn_page_facts *facts)
+{
+    const struct firn_vector *levels = packed->levels;
+    struct firn_data_page page = {
+        .rep = levels->rep,
+        .rep_max = levels->rep_max,
+        .def_max = levels->def_max,
+        .slot_count = levels->slot_count,
+        .value_count = levels->value_count,
+        .row_count = levels->row_count,
+        .encoding =
+            packed->encoding == FIRN_ENCODING_PLAIN_DICTIONARY ? FIRN_ENCODING_RLE_DICTIONARY : packed->encoding,
+        .values = packed->values,
+        .page_v2 = packed->page_v2,
+    };
+    struct firn_page_form form = {
+        .offset = (int64_t)writer->bytes.len,
+        .type = packed->page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA,
+        .encoding = page.encoding,
+    };
+    FIRN_TRY(fill_levels(op, writer, levels, &page.def));
+    FIRN_TRY(firn_page_writer_put_data(op, &writer->pages, &page, &writer->bytes, &form.sizes));
+    return firn_chunk_record_page(op, writer, &form, facts);
+}
+
+firn_status firn_chunk_writer_repack(struct firn_op *op, struct firn_chunk_writer *writer,
+                                     const struct firn_packed_page *packed, const struct firn_page_facts *facts,
+                                     const struct firn_dictionary *dictionary, bool *taken)
+{
+    struct firn_page page = describe_packed(packed);
+    FIRN_TRY(begin_page(op, writer, &page, facts, dictionary, taken));
+    if (!*taken)
+        return FIRN_OK;
+    FIRN_TRY(put_packed(op, writer, packed, facts));
+    settle_dictionary(writer, packed->encoding, facts);
     return FIRN_OK;
 }
 

@@ -40,7 +40,7 @@ firn_status firn_chunk_writer_open(struct firn_op *op, const struct firn_parquet
         .leaf = leaf,
         .options = *options,
         .order = firn_order_of(leaf),
-        .pages = { .codec = options->codec, .codec_level = options->codec_level, .page_v2 = options->page_v2 },
+        .pages = { .codec = options->codec, .codec_level = options->codec_level },
         .dictionary_state = dictionary ? FIRN_DICTIONARY_TRIED : FIRN_DICTIONARY_LEFT,
         .bloom = { .bytes_max = leaf->type == FIRN_PARQUET_BOOLEAN ? 0 : options->bloom_bytes_max,
                    .fpp = options->bloom_fpp },
@@ -348,6 +348,7 @@ firn_status firn_chunk_end_page(struct firn_op *op, struct firn_chunk_writer *wr
         .slot_count = page->slot_count,
         .value_count = page->value_count,
         .row_count = page->row_count,
+        .page_v2 = writer->options.page_v2,
     };
     int64_t rep_histogram[UINT8_MAX + 1], def_histogram[UINT8_MAX + 1];
     if (page->slot_count == 0)

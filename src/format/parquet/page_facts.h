@@ -30,6 +30,9 @@ struct firn_facts_scratch {
     int64_t rep_histogram[UINT8_MAX + 1], def_histogram[UINT8_MAX + 1];
 };
 
+/* Sets what the levels of a page tell: the counts, begins_row and the histograms, which lie in `scratch`. */
+void firn_page_facts_count(struct firn_facts_scratch *scratch, const struct firn_vector *levels,
+                           struct firn_page_facts *out);
 /* The facts of a decoded page of `leaf`. Its last row may go on in the next page if the column is nested: ends_row is
  * for the caller to set who knows (firn_chunk_reader_at_row_end). Bytes borrow from `scratch` until the next call. */
 FIRN_CHECKED firn_status firn_page_facts_of(struct firn_op *op, struct firn_facts_scratch *scratch,

@@ -23,6 +23,7 @@ struct subject {
     bool is_whole;                                /* the chunk's only page: what is said of the chunk is said of it */
     const struct firn_offset_index *offset_index; /* NULL: none that knows the page */
     const struct firn_column_index *column_index; /* NULL: none for the same pages */
+    const struct firn_page_facts *levels;         /* what its levels tell; NULL: they are not decoded */
 };
 
 /* A number that may be told by several. */
@@ -55,7 +56,8 @@ static bool is_located(const struct firn_page_sources *from, const struct firn_p
            (!is_last || page->offset + page_bytes == chunk_bytes);
 }
 
-static struct subject subject_of(const struct firn_page_sources *from, const struct firn_page *page, uint32_t index)
+static struct subject subject_of(const struct firn_page_sources *from, const struct firn_page *page, uint32_t index,
+                                 const struct firn_page_facts *levels)
 {
     struct subject subject = {
         .from = from,
@@ -63,6 +65,7 @@ static struct subject subject_of(const struct firn_page_sources *from, const str
         .index = index,
         .order = firn_order_of(from->leaf),
         .is_whole = page->header.value_count == from->chunk->value_count,
+        .levels = levels,
     };
     if (!is_located(from, page, index))
         return subject;
@@ -112,6 +115,11 @@ static bool find_histograms(struct firn_arena *arena, const struct subject *subj
     const struct firn_size_statistics *sizes = &subject->from->chunk->sizes;
     const struct firn_page_header *header = &subject->page->header;
     uint8_t rep_max = subject->from->leaf->rep_max, def_max = subject->from->leaf->def_max;
+    if (subject->levels) {
+        out->rep_histogram = subject->levels->rep_histogram;
+        out->def_histogram = subject->levels->def_histogram;
+        return true;
+    }
     if (header->type == FIRN_PAGE_DATA_V2) {
         const uint8_t *levels = subject->page->body.data;
         struct firn_bytes rep = { levels, (size_t)header->rep_bytes };
@@ -213,6 +221,8 @@ static bool is_cut_at_rows(const struct subject *subject)
     struct firn_bytes rep = { subject->page->body.data, (size_t)header->rep_bytes };
     if (rep_max == 0)
         return true;
+    if (subject->levels)
+        return subject->levels->begins_row && subject->levels->ends_row;
     if (is_v2 && !firn_levels_begin_row(rep, rep_max, (uint32_t)header->value_count))
         return false;
     if (subject->is_whole || subject->offset_index)
@@ -406,9 +416,10 @@ static bool find_bounds(struct firn_arena *arena, const struct subject *subject,
 }
 
 bool firn_page_facts_find(struct firn_arena *arena, const struct firn_page_sources *sources,
-                          const struct firn_page *page, uint32_t index, struct firn_page_facts *out)
+                          const struct firn_page *page, uint32_t index, const struct firn_page_facts *levels,
+                          struct firn_page_facts *out)
 {
-    struct subject subject = subject_of(sources, page, index);
+    struct subject subject = subject_of(sources, page, index, levels);
     *out = (struct firn_page_facts){ .slot_count = (uint32_t)page->header.value_count };
     return find_histograms(arena, &subject, out) && find_values(&subject, out) && find_rows(&subject, out) &&
            find_nan_count(&subject, out) && find_unencoded_bytes(&subject, out) && find_bounds(arena, &subject, out);

@@ -26,8 +26,13 @@ struct firn_page_sources {
  * but NaN; without bounds there is no such value, or the type has no order. Not known may still be: the number of NaN
  * (-1), unencoded_bytes (-1), and the histograms (NULL).
  *
- * Bytes and histograms borrow from the sources, the page or `arena`, which takes a few dozen bytes at most. */
+ * `levels` is what its levels tell (firn_page_facts_count, and ends_row); NULL: they are not decoded. With them the
+ * metadata need tell of bounds and NaN only.
+ *
+ * Bytes and histograms borrow from the sources, the page, `levels` or `arena`, which takes a few dozen bytes at most.
+ */
 bool firn_page_facts_find(struct firn_arena *arena, const struct firn_page_sources *sources,
-                          const struct firn_page *page, uint32_t index, struct firn_page_facts *out);
+                          const struct firn_page *page, uint32_t index, const struct firn_page_facts *levels,
+                          struct firn_page_facts *out);
 
 #endif

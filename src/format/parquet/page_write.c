@@ -173,7 +173,7 @@ firn_status firn_page_writer_put_data(struct firn_op *op, struct firn_page_write
     if (page->slot_count > INT32_MAX || page->values.len > INT32_MAX)
         return firn_fail(op, FIRN_LIMIT, "one page would hold %u values of %zu bytes", page->slot_count,
                          page->values.len);
-    return writer->page_v2 ? put_v2(op, writer, page, out, sizes) : put_v1(op, writer, page, out, sizes);
+    return page->page_v2 ? put_v2(op, writer, page, out, sizes) : put_v1(op, writer, page, out, sizes);
 }
 
 firn_status firn_page_writer_put_dictionary(struct firn_op *op, struct firn_page_writer *writer,

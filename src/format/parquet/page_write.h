@@ -9,7 +9,6 @@ struct firn_page_writer {
     struct firn_codec_context *context; /* borrowed */
     enum firn_codec codec;
     int32_t codec_level;
-    bool page_v2;
     int32_t quick_level; /* where no level is asked for: what makes pages hardly larger, as tried with one of them */
     uint32_t pages_to_trial;
     struct firn_buffer body, compressed;
@@ -27,6 +26,7 @@ struct firn_data_page {
     uint32_t slot_count, value_count, row_count;
     enum firn_encoding encoding;
     struct firn_bytes values; /* encoded */
+    bool page_v2;
 };
 
 /* Frees the memory. A writer is made by setting its options. */

@@ -29,6 +29,16 @@ FIRN_CHECKED firn_status firn_chunk_reader_open(struct firn_op *op, const struct
  * with rep > 0. Pages of more than FIRN_PAGE_BYTES_MAX are LIMIT. */
 FIRN_CHECKED firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 struct firn_vector *out, bool *has_page);
+/* The same in two steps. First the levels alone: the vector has no values yet. */
+FIRN_CHECKED firn_status firn_chunk_reader_next_levels(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                       struct firn_vector *out, bool *has_page);
+/* Then the values, into that vector. The page after it may have been peeked at meanwhile. */
+FIRN_CHECKED firn_status firn_chunk_reader_values(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                  struct firn_vector *vector);
+/* Instead, or besides: the values as they are encoded, valid as long as a vector; `levels` is for the caller to set.
+ * `unfolded`: those of the dictionary, if firn_chunk_reader_unfolds said before that they are the page's. */
+FIRN_CHECKED firn_status firn_chunk_reader_packed(struct firn_op *op, struct firn_chunk_reader *reader, bool unfolded,
+                                                  struct firn_packed_page *out);
 /* The next data page, not decoded: header and body as in the file, its CRC compared if asked for. Passes a dictionary
  * page that lies before it, to be decoded when it is needed. firn_chunk_reader_next then decodes the page. */
 FIRN_CHECKED firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader,
@@ -44,10 +54,13 @@ FIRN_CHECKED firn_status firn_chunk_reader_at_row_end(struct firn_op *op, struct
 /* The dictionary, decoded when it is first asked for and valid until close; NULL: none was met so far. */
 FIRN_CHECKED firn_status firn_chunk_reader_dictionary(struct firn_op *op, struct firn_chunk_reader *reader,
                                                       const struct firn_dictionary **out);
-/* The page that was peeked at, without the dictionary: when it is the chunk's only page of indices and names each of
- * the dictionary's values once, in order, that page's bytes are the values in PLAIN, and nothing need be compressed
- * anew. `out` is then valid until the next page is peeked at; vectors given before are not. `*done` is false where
- * that is not so, or the codec takes no levels before values. */
+/* Whether the page that was peeked at could do without the dictionary: when it is the chunk's only page of indices and
+ * names each of the dictionary's values once, in order, that page's bytes are the values in PLAIN. Vectors given before
+ * are not valid any more. */
+FIRN_CHECKED firn_status firn_chunk_reader_unfolds(struct firn_op *op, struct firn_chunk_reader *reader, bool *unfolds);
+/* That page, made of the dictionary's bytes as they lie: nothing need be compressed anew. `out` is valid until the next
+ * page is unfolded. `*done` is false where the page needs its dictionary, or the codec takes no levels before values.
+ */
 FIRN_CHECKED firn_status firn_chunk_reader_unfold(struct firn_op *op, struct firn_chunk_reader *reader,
                                                   struct firn_page *out, bool *done);
 void firn_chunk_reader_close(struct firn_chunk_reader *reader);

@@ -48,6 +48,14 @@ struct firn_vector {
     const struct firn_dictionary *dictionary;
 };
 
+/* A data page whose values stay encoded: they are not compressed, and its levels are decoded. */
+struct firn_packed_page {
+    const struct firn_vector *levels; /* its values are not looked at */
+    enum firn_encoding encoding;
+    struct firn_bytes values;
+    bool page_v2; /* it has that version's form */
+};
+
 /* Bytes of one value in its array: 1, 4, 8, 12, type_length or sizeof(struct firn_slice). */
 size_t firn_value_width(enum firn_parquet_type type, uint32_t type_length);
 

@@ -50,6 +50,17 @@ static int64_t unencoded_bytes(const struct firn_vector *vector)
     return (int64_t)(firn_vector_plain_bytes(vector) - (uint64_t)vector->value_count * FIRN_PLAIN_LENGTH_BYTES);
 }
 
+void firn_page_facts_count(struct firn_facts_scratch *scratch, const struct firn_vector *levels,
+                           struct firn_page_facts *out)
+{
+    out->slot_count = levels->slot_count;
+    out->value_count = levels->value_count;
+    out->row_count = levels->row_count;
+    out->begins_row = !levels->rep || levels->slot_count == 0 || levels->rep[0] == 0;
+    out->rep_histogram = count_levels(levels->rep, levels->slot_count, levels->rep_max, scratch->rep_histogram);
+    out->def_histogram = count_levels(levels->def, levels->slot_count, levels->def_max, scratch->def_histogram);
+}
+
 firn_status firn_page_facts_of(struct firn_op *op, struct firn_facts_scratch *scratch,
                                const struct firn_parquet_node *leaf, const struct firn_vector *vector,
                                struct firn_page_facts *out)
@@ -57,10 +68,6 @@ firn_status firn_page_facts_of(struct firn_op *op, struct firn_facts_scratch *sc
     const struct firn_bounds *bounds = &scratch->bounds;
     FIRN_TRY(find_bounds(op, scratch, firn_order_of(leaf), vector));
     *out = (struct firn_page_facts){
-        .slot_count = vector->slot_count,
-        .value_count = vector->value_count,
-        .row_count = vector->row_count,
-        .begins_row = !vector->rep || vector->slot_count == 0 || vector->rep[0] == 0,
         .ends_row = vector->rep_max == 0,
         .has_bounds = bounds->found,
         .min_exact = bounds->min_exact,
@@ -69,8 +76,7 @@ firn_status firn_page_facts_of(struct firn_op *op, struct firn_facts_scratch *sc
         .max = firn_buffer_bytes(&bounds->max),
         .nan_count = bounds->nan_count,
         .unencoded_bytes = unencoded_bytes(vector),
-        .rep_histogram = count_levels(vector->rep, vector->slot_count, vector->rep_max, scratch->rep_histogram),
-        .def_histogram = count_levels(vector->def, vector->slot_count, vector->def_max, scratch->def_histogram),
     };
+    firn_page_facts_count(scratch, vector, out);
     return FIRN_OK;
 }

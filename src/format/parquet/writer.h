@@ -76,6 +76,13 @@ struct firn_page_facts;
 FIRN_CHECKED firn_status firn_chunk_writer_splice(struct firn_op *op, struct firn_chunk_writer *writer,
                                                   const struct firn_page *page, const struct firn_page_facts *facts,
                                                   const struct firn_dictionary *dictionary, bool *taken);
+/* The same for a page that cannot be copied only because it is compressed otherwise, or has other levels for the same
+ * slots: the levels are encoded, the values stay as they are, and both are compressed. `facts` are of these levels. Not
+ * taken for the same reasons. */
+FIRN_CHECKED firn_status firn_chunk_writer_repack(struct firn_op *op, struct firn_chunk_writer *writer,
+                                                  const struct firn_packed_page *page,
+                                                  const struct firn_page_facts *facts,
+                                                  const struct firn_dictionary *dictionary, bool *taken);
 /* Makes a foreign dictionary the beginning of the writer's own, which has none yet, so that pages which use it can be
  * spliced although values are appended before them. Does nothing when it is too late or not to be. */
 FIRN_CHECKED firn_status firn_chunk_writer_adopt(struct firn_op *op, struct firn_chunk_writer *writer,
