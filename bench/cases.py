@@ -148,7 +148,8 @@ class Table:
     def create(self):
         catalog = self.catalog()
         catalog.create_namespace("bench")
-        properties = {"format-version": "2", "write.delete.mode": "merge-on-read", "write.metadata.metrics.max-inferred-column-defaults": "400"}
+        properties = {"format-version": "2", "write.delete.mode": "merge-on-read", "write.parquet.compression-codec": "zstd",
+                      "write.metadata.metrics.max-inferred-column-defaults": "400"}
         return catalog.create_table(f"bench.{self.name}", self.schema(), properties=properties)
 
     def catalog(self):

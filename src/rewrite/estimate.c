@@ -1,6 +1,6 @@
 /* Sampling. Each round decodes some pages and encodes them as an output would: their bytes grow with the rows, their
- * dictionary as it did between half of the sample and the whole. A round of few pages is enough where the answer is
- * plain. */
+ * dictionary as it did between half of the sample and the whole. A round of few pages is enough where there is no
+ * dictionary, or the answer is plain. */
 #include "rewrite/estimate.h"
 
 #include "base/math.h"
@@ -26,7 +26,8 @@ struct sample {
     uint32_t page_count;
     int64_t bytes; /* uncompressed */
     int64_t slot_count, row_count;
-    double file_bytes; /* as they are taken over, with their part of the dictionary page */
+    double file_bytes;   /* as they are taken over, with their part of the dictionary page */
+    bool has_dictionary; /* what was encoded */
     struct {
         int64_t slot_count, dictionary_bytes;
     } after[PAGES_MAX]; /* each page: so far */
@@ -249,15 +250,17 @@ static firn_status run_round(struct firn_op *op, struct sample *sample, double r
         status = firn_chunk_writer_finish(op, sample->writer, &chunk);
     firn_chunk_writer_close(sample->writer);
     FIRN_TRY(status);
+    sample->has_dictionary = chunk.metadata.data_page_offset > 0;
     extrapolate(sample, &chunk, rows, out);
     firn_encoded_chunk_done(&chunk);
     return FIRN_OK;
 }
 
-static bool is_unsure(const struct firn_estimate *estimate)
+/* Whether more pages may give another answer: how a dictionary grows shows late, how values compress at once. */
+static bool is_unsure(const struct sample *sample, const struct firn_estimate *estimate)
 {
     double saved = 1 - estimate->encoded_bytes / FIRN_MAX(estimate->copied_bytes, 1);
-    return saved > UNSURE_FROM && saved < UNSURE_TO;
+    return sample->has_dictionary && saved > UNSURE_FROM && saved < UNSURE_TO;
 }
 
 firn_status firn_estimate_column(struct firn_op *op, struct firn_column *column, struct firn_window *window,
@@ -267,7 +270,7 @@ firn_status firn_estimate_column(struct firn_op *op, struct firn_column *column,
     sample.pages_wanted = FIRST_ROUND_PAGES;
     sample.bytes_wanted = ROUND_BYTES_MAX;
     FIRN_TRY(run_round(op, &sample, rows, out));
-    if (!out->is_known || !is_unsure(out))
+    if (!out->is_known || !is_unsure(&sample, out))
         return FIRN_OK;
     sample = (struct sample){ .column = column, .window = window };
     sample.pages_wanted = FIRST_ROUND_PAGES * ROUND_FACTOR;
