@@ -143,6 +143,13 @@ static struct row_group_share row_group_share(const struct pass *pass)
     return (struct row_group_share){ rows * share, bytes * share };
 }
 
+/* Rows that a row group takes, and with it most steps. */
+static double row_group_rows(const struct pass *pass)
+{
+    double bytes = (double)pass->run->row_group_bytes / FIRN_MAX(encoded_ratio(pass), 1e-3);
+    return bytes / firn_row_slice_row_bytes(&pass->window.slices.items[pass->window.head]);
+}
+
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
 {
     struct pass *pass = context;
@@ -174,7 +181,9 @@ static int64_t end_at_slice(const struct pass *pass, int64_t rows)
 static firn_status run_step(struct firn_op *op, struct pass *pass)
 {
     uint32_t leaf_count = pass->run->schema.leaf_count;
+    const struct firn_feed_leaves feeds = { pass->feeds, pass->run->leaf_order, leaf_count };
     pass->step_rows = end_at_slice(pass, plan_step(pass));
+    FIRN_TRY(firn_feeds_stage(op, &feeds, &pass->window, row_group_rows(pass), &pass->step_rows));
     pass->samples = pass->sampled_at < 0 || pass->input_done - pass->sampled_at >= (double)pass->run->row_group_bytes;
     if (pass->samples)
         pass->sampled_at = pass->input_done;

@@ -3,6 +3,7 @@
 
 #include "base/math.h"
 #include "format/parquet/unpack.h"
+#include "rewrite/stage.h"
 
 #define ROWS_AT_ONCE_MAX 65536 /* of columns that need no page: constants, nulls, row numbers */
 
@@ -464,9 +465,37 @@ static firn_status reach_row(struct firn_op *op, struct pull *pull, struct firn_
     return pull->column->slice_row > 0 ? pull_pages(op, &skip, pull->column->slice_row) : FIRN_OK;
 }
 
+/* A column whose rows are in temporary files. */
+static firn_status take_strips(struct firn_op *op, struct pull *pull, int64_t rows, struct firn_strip *strip)
+{
+    const struct firn_column *column = pull->column;
+    for (int64_t done = 0; done < rows;) {
+        struct firn_vector part;
+        FIRN_TRY(firn_stage_take(op, pull->slice->stage, column->leaf->node->leaf_index, column->slice_row + done,
+                                 strip, &part));
+        part = firn_vector_part(&part, 0, 0, rows - done);
+        FIRN_TRY(pull->receiver->emit(op, pull->receiver->context, column, &part, pull->row));
+        done += part.row_count;
+        pull->row += part.row_count;
+    }
+    return FIRN_OK;
+}
+
+static firn_status pull_strips(struct firn_op *op, struct pull *pull, int64_t rows)
+{
+    struct firn_strip strip = { 0 };
+    firn_status status = take_strips(op, pull, rows, &strip);
+    firn_strip_done(&strip);
+    if (status == FIRN_OK)
+        pull->column->slice_row += rows;
+    return status;
+}
+
 static firn_status pull_slice(struct firn_op *op, struct pull *pull, struct firn_window *window, int64_t rows)
 {
     struct firn_column *column = pull->column;
+    if (pull->plan->levels && pull->slice->stage)
+        return pull_strips(op, pull, rows);
     if (!pull->plan->levels) {
         FIRN_TRY(pull_rows(op, pull, rows));
     } else {
@@ -518,14 +547,61 @@ firn_status firn_column_open(struct firn_op *op, struct firn_column *column, str
     return firn_context(op, reach_row(op, &pull, window), "data file %.*s", FIRN_FMT(firn_row_slice_path(slice)));
 }
 
-void firn_column_suspend(struct firn_column *column)
+static firn_status stage_rows(struct firn_op *op, void *context, const struct firn_column *column,
+                              const struct firn_vector *vector, int64_t row)
 {
-    close_chunk(column);
+    (void)column;
+    (void)row;
+    return firn_stage_append(op, context, vector);
 }
 
-void firn_column_close(struct firn_column *column)
+/* What is not read at one go is cut. */
+static firn_status refuse_page(struct firn_op *op, void *context, const struct firn_column *column,
+                               struct firn_page_offer *offer, int64_t row, enum firn_offer_answer *out)
+{
+    (void)op;
+    (void)context;
+    (void)column;
+    (void)row;
+    if (offer->refusal == FIRN_REASON_NONE)
+        offer->refusal = FIRN_REASON_STEP_END;
+    *out = FIRN_OFFER_REFUSED;
+    return FIRN_OK;
+}
+
+static firn_status stage_rest(struct firn_op *op, struct firn_column *column, struct firn_window *window,
+                              struct firn_stage_writer *writer)
+{
+    const struct firn_column_receiver receiver = { .emit = stage_rows, .consider = refuse_page, .context = writer };
+    size_t slice = column->slice;
+    int64_t row = column->slice_row;
+    FIRN_TRY(firn_column_pull(op, column, window, window->slices.items[slice].row_count - row, &receiver));
+    column->slice = slice;
+    column->slice_row = row;
+    return firn_stage_finish(op, writer);
+}
+
+firn_status firn_column_stage(struct firn_op *op, struct firn_column *column, struct firn_window *window,
+                              struct firn_stage *stage)
+{
+    const struct firn_row_slice *slice = &window->slices.items[column->slice];
+    struct firn_stage_writer writer;
+    if (!firn_row_slice_plan(slice, column->leaf->node->leaf_index)->levels)
+        return FIRN_OK;
+    firn_stage_writer_init(&writer, stage, column->leaf->node->leaf_index);
+    firn_status status = stage_rest(op, column, window, &writer);
+    firn_stage_writer_done(&writer);
+    return status;
+}
+
+void firn_column_suspend(struct firn_column *column)
 {
     close_chunk(column);
     firn_arena_done(&column->chunk_arena);
     firn_adapter_done(&column->adapter);
+}
+
+void firn_column_close(struct firn_column *column)
+{
+    firn_column_suspend(column);
 }

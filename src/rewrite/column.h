@@ -67,8 +67,12 @@ FIRN_CHECKED firn_status firn_column_pull(struct firn_op *op, struct firn_column
                                           int64_t rows, const struct firn_column_receiver *receiver);
 /* Opens the chunk that the next row lies in, as the next pull would. Does nothing for a column that reads none. */
 FIRN_CHECKED firn_status firn_column_open(struct firn_op *op, struct firn_column *column, struct firn_window *window);
+/* Puts the rest of the slice that the column stands in into `stage`, whose rows these are; the column stays where it
+ * is. Does nothing for a column that reads no chunk of it. */
+FIRN_CHECKED firn_status firn_column_stage(struct firn_op *op, struct firn_column *column, struct firn_window *window,
+                                           struct firn_stage *stage);
 /* Gives up the chunk being read; the next pull opens it again and decodes its way to the place. For row groups that are
- * larger than what all columns together may hold. */
+ * larger than what all columns together may hold. Frees scratch memory, too. */
 void firn_column_suspend(struct firn_column *column);
 void firn_column_close(struct firn_column *column);
 

@@ -2,7 +2,11 @@
  * share a fate, else picked rows. */
 #include "rewrite/feed.h"
 
+#include "base/math.h"
 #include "rewrite/estimate.h"
+#include "rewrite/stage.h"
+
+enum { STEPS_MAX = 2 }; /* a row group that takes more is not read again for each */
 
 static void init_feed(struct firn_op *op, struct firn_feed *feed, const struct firn_group_run *run, uint32_t leaf_index,
                       const struct firn_selection *selection)
@@ -199,11 +203,18 @@ static firn_status consider(struct firn_op *op, void *context, const struct firn
 
 /* Steps. */
 
+/* What is held of the chunk, and beside it. */
+static void free_scratch(struct firn_feed *feed)
+{
+    firn_column_suspend(&feed->column);
+    firn_gather_done(&feed->gather);
+}
+
 firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct firn_window *window, double rows,
                              double bytes)
 {
     struct firn_estimate estimate;
-    if (!firn_splicer_weighs(&feed->splicer))
+    if (!firn_splicer_weighs(&feed->splicer) || window->slices.items[feed->column.slice].stage)
         return FIRN_OK;
     FIRN_TRY(firn_column_open(op, &feed->column, window));
     FIRN_TRY(firn_estimate_column(op, &feed->column, window, rows, &estimate));
@@ -211,11 +222,62 @@ firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct 
     return FIRN_OK;
 }
 
-/* Whether all columns may keep what they hold of the slice that the step ends in. */
+struct staging {
+    const struct firn_feed_leaves *feeds;
+    struct firn_window *window;
+    struct firn_stage *stage;
+};
+
+static firn_status stage_leaf(struct firn_op *op, void *context, size_t index)
+{
+    const struct staging *staging = context;
+    struct firn_feed *feed = &staging->feeds->feeds[staging->feeds->leaves[index]];
+    FIRN_TRY(firn_column_stage(op, &feed->column, staging->window, staging->stage));
+    free_scratch(feed);
+    return FIRN_OK;
+}
+
+/* The rest of the first slice. */
+static firn_status stage_slice(struct firn_op *op, const struct firn_feed_leaves *feeds, struct firn_window *window)
+{
+    struct firn_row_slice *slice = &window->slices.items[window->head];
+    int64_t rows = slice->row_count - window->head_row;
+    const struct firn_stage_config config = {
+        .run = window->run,
+        .first_row = window->head_row,
+        .row_count = rows,
+        .bytes = (uint64_t)((double)slice->decoded_bytes * (double)rows / (double)slice->row_count),
+    };
+    struct staging staging = { .feeds = feeds, .window = window };
+    FIRN_TRY(firn_stage_open(op, &config, &staging.stage));
+    uint32_t width = firn_window_columns_at_once(window, rows);
+    firn_status status = firn_pool_run(op, window->run->context->pool, feeds->leaf_count, width, stage_leaf, &staging);
+    if (status == FIRN_OK)
+        slice->stage = staging.stage;
+    else
+        firn_stage_close(staging.stage);
+    return status;
+}
+
+firn_status firn_feeds_stage(struct firn_op *op, const struct firn_feed_leaves *feeds, struct firn_window *window,
+                             double step_rows, int64_t *rows)
+{
+    size_t index = window->head;
+    int64_t before = 0, left = window->slices.items[index].row_count - window->head_row;
+    for (; before + left < *rows; left = window->slices.items[++index].row_count)
+        before += left;
+    bool is_whole = before + left == *rows, is_read_often = (double)left > STEPS_MAX * step_rows;
+    if (is_whole || !is_read_often || firn_row_slice_fits(window, &window->slices.items[index]))
+        return FIRN_OK;
+    if (index == window->head)
+        return stage_slice(op, feeds, window);
+    *rows = before;
+    return FIRN_OK;
+}
+
 static bool slice_fits(const struct firn_window *window, const struct firn_column *column)
 {
-    return column->slice >= window->slices.count ||
-           window->slices.items[column->slice].held_bytes <= window->run->chunk_bytes;
+    return column->slice >= window->slices.count || firn_row_slice_fits(window, &window->slices.items[column->slice]);
 }
 
 firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window, int64_t rows)
@@ -224,6 +286,6 @@ firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct fir
     const struct firn_column_receiver receiver = { .emit = take, .consider = consider, .context = feed };
     FIRN_TRY(firn_column_pull(op, &feed->column, window, rows, &receiver));
     if (!slice_fits(window, &feed->column))
-        firn_column_suspend(&feed->column);
+        free_scratch(feed);
     return FIRN_OK;
 }

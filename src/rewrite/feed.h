@@ -25,6 +25,17 @@ struct firn_feed *firn_feeds_new(struct firn_op *op, const struct firn_group_run
  * these have as files, all columns together. */
 FIRN_CHECKED firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
                                           double rows, double bytes);
+/* Looks at a step to come of `*rows` rows; steps have `step_rows` on the whole. A row group that it would end in, whose
+ * columns cannot all be held until the next step, would be read again for each; if these are many, it is put into
+ * temporary files before (stage.h). A step that would reach such a one from another row group ends there. `leaves` are
+ * those whose feeds read the window. */
+struct firn_feed_leaves {
+    struct firn_feed *feeds; /* of all leaves */
+    const uint32_t *leaves;
+    uint32_t leaf_count;
+};
+FIRN_CHECKED firn_status firn_feeds_stage(struct firn_op *op, const struct firn_feed_leaves *feeds,
+                                          struct firn_window *window, double step_rows, int64_t *rows);
 /* Takes the column through the step's rows, which the window holds. Columns are independent of each other. */
 FIRN_CHECKED firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window,
                                        int64_t rows);

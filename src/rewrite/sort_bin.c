@@ -128,6 +128,7 @@ static firn_status read_rows(struct firn_op *op, struct sort_bin *sort)
             FIRN_TRY(spill_batch(op, sort));
             continue;
         }
+        FIRN_TRY(firn_sort_reader_stage(op, &sort->reader, window, &rows));
         FIRN_TRY(firn_sort_reader_step(op, &sort->reader, window, rows));
         firn_window_advance(op, window, rows);
     }

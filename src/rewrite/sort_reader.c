@@ -100,6 +100,16 @@ uint32_t firn_sort_reader_plan(const struct firn_sort_reader *reader, const stru
 
 /* Reading. */
 
+firn_status firn_sort_reader_stage(struct firn_op *op, struct firn_sort_reader *reader, struct firn_window *window,
+                                   uint32_t *rows)
+{
+    const struct firn_feed_leaves feeds = { reader->feeds, reader->leaves, reader->leaf_count };
+    int64_t step_rows = *rows;
+    FIRN_TRY(firn_feeds_stage(op, &feeds, window, *rows, &step_rows));
+    *rows = (uint32_t)step_rows;
+    return FIRN_OK;
+}
+
 static firn_status work_column(struct firn_op *op, void *context, size_t index)
 {
     struct firn_sort_reader *reader = context;

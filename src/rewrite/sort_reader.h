@@ -37,6 +37,9 @@ struct firn_sort_reader_config {
 /* Borrows what the configuration points to; firn_sort_reader_done frees the rest, which is not in op->arena. */
 void firn_sort_reader_init(struct firn_op *op, const struct firn_sort_reader_config *config,
                            struct firn_sort_reader *out);
+/* Prepares a step of `*rows` rows, as firn_feeds_stage does. */
+FIRN_CHECKED firn_status firn_sort_reader_stage(struct firn_op *op, struct firn_sort_reader *reader,
+                                                struct firn_window *window, uint32_t *rows);
 /* Adds to the batch what is not deleted of the window's next `rows` rows, which stay where they are. */
 FIRN_CHECKED firn_status firn_sort_reader_step(struct firn_op *op, struct firn_sort_reader *reader,
                                                struct firn_window *window, uint32_t rows);

@@ -2,12 +2,14 @@
 #include "rewrite/window.h"
 
 #include "base/math.h"
+#include "rewrite/stage.h"
 
 #define SMALL_FILE_BYTES (UINT64_C(8) << 20)
 #define FOOTER_READ      (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
 #define FOOTER_MEMORY    (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
 #define PAGE_BYTES       (INT64_C(1) << 20)   /* what a page of a large chunk takes, by most writers' default */
 #define PAGE_BUFFERS     3                    /* its bytes, its values, the dictionary */
+#define VALUE_BYTES      8                    /* of a value, unless the chunk's size says more */
 
 enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
 
@@ -141,6 +143,8 @@ static void add_column_memory(const struct firn_input *input, const struct firn_
         uint64_t bytes = column_memory(input, &row_group->chunks[i]);
         slice->held_bytes += bytes;
         slice->column_bytes_max = FIRN_MAX(slice->column_bytes_max, bytes);
+        slice->decoded_bytes += (uint64_t)FIRN_MAX(
+            FIRN_MAX(row_group->chunks[i].uncompressed_bytes, row_group->chunks[i].value_count * VALUE_BYTES), 0);
     }
 }
 
@@ -379,7 +383,7 @@ uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t r
     rows += window->head_row;
     for (size_t i = window->head; i < window->slices.count && rows > 0; i++) {
         const struct firn_row_slice *slice = &window->slices.items[i];
-        if (slice->held_bytes > most)
+        if (!firn_row_slice_fits(window, slice))
             at_once = FIRN_MIN(at_once, most / slice->column_bytes_max);
         rows -= slice->row_count;
     }
@@ -400,6 +404,7 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
     while (window->head < window->slices.count && window->head_row >= window->slices.items[window->head].row_count) {
         struct firn_row_slice *slice = &window->slices.items[window->head++];
         window->head_row -= slice->row_count;
+        firn_stage_close(slice->stage);
         if (slice->page_indexes)
             firn_page_index_reader_clear(slice->page_indexes);
         if (--slice->input->slices_left == 0) {
@@ -420,9 +425,15 @@ void firn_window_close(struct firn_window *window)
 {
     for (; window->head < window->slices.count; window->head++) {
         struct firn_input *input = window->slices.items[window->head].input;
+        firn_stage_close(window->slices.items[window->head].stage);
         if (--input->slices_left == 0)
             close_input(window, input);
     }
+}
+
+bool firn_row_slice_fits(const struct firn_window *window, const struct firn_row_slice *slice)
+{
+    return slice->stage || slice->held_bytes <= window->run->chunk_bytes;
 }
 
 int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count)

@@ -9,6 +9,7 @@
 #include "rewrite/projection.h"
 
 struct firn_input;
+struct firn_stage;
 
 /* A row group of an input that has rows to be written. */
 struct firn_row_slice {
@@ -24,6 +25,8 @@ struct firn_row_slice {
     uint64_t bytes;                       /* compressed */
     uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
     uint64_t column_bytes_max;                   /* the most that one of them takes of that */
+    uint64_t decoded_bytes;                      /* of all values, about */
+    struct firn_stage *stage;                    /* not NULL: its rows are in temporary files */
     struct firn_page_index_reader *page_indexes; /* of a large file; NULL: what there is lies in memory */
 };
 
@@ -62,6 +65,8 @@ void firn_window_look_past(struct firn_window *view, int64_t rows);
 /* Closes what is open. */
 void firn_window_close(struct firn_window *window);
 
+/* Whether all columns may keep what they hold of a slice between steps. */
+bool firn_row_slice_fits(const struct firn_window *window, const struct firn_row_slice *slice);
 /* How many of `count` rows of a slice, from its row `first` on, are not deleted. */
 int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count);
 static inline double firn_row_slice_row_bytes(const struct firn_row_slice *slice)

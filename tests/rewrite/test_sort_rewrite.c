@@ -294,6 +294,28 @@ static void a_thousand_columns_are_sorted_in_little_memory(void **state)
     folder_remove(wide.folder);
 }
 
+/* A row group that is larger than what may be held, and takes many steps, is read once for all of them: of each file
+ * the footer and every chunk. */
+static void large_row_groups_are_read_once(void **state)
+{
+    enum { COLUMNS = 48, FOOTER_READS = 2 };
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, COLUMNS, 4000, 2);
+    assert_true(wide.run.files[0].file_bytes > 8 << 20); /* not read whole */
+    wide.run.file_count = 2;
+    for (int sorted = 0; sorted < 2; sorted++)
+        for (uint32_t threads = 1; threads <= 4; threads += 3) {
+            struct firn_rewrite_result result;
+            wide.run.ordering = sorted ? &orders[0].ordering : NULL;
+            fixture_execute_within_to(op, &wide.run, (size_t)24 << 20, threads, &result);
+            CHECK(result.requests <= wide.run.file_count * (COLUMNS + FOOTER_READS), "sorted %d, %u threads: %" PRIu64,
+                  sorted, threads, result.requests);
+        }
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
 /* Two row groups: what rows take is known from short ones when the long ones come. */
 static void rows_may_become_long(void **state)
 {
@@ -403,6 +425,7 @@ int main(void)
         TEST(temporary_files_go_with_a_killed_process),
         TEST(any_memory_limit_is_kept),
         TEST(a_thousand_columns_are_sorted_in_little_memory),
+        TEST(large_row_groups_are_read_once),
         TEST(rows_may_become_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
