@@ -163,8 +163,12 @@ static void describe_statistics(struct firn_chunk_writer *writer, const struct f
         return;
     out->min_value = firn_bound_lower(&writer->results, writer->leaf, metrics->min, SIZE_MAX);
     out->max_value = firn_bound_upper(&writer->results, writer->leaf, metrics->max, SIZE_MAX);
-    out->has_min_exact = !metrics->min_exact; /* exact ones need no telling */
-    out->has_max_exact = !metrics->max_exact;
+    /* Readers answer min() and max() by bounds said to be values: not by those that leave out NaN and widen zeros. */
+    bool tells_exact = !firn_order_has_nan(writer->order);
+    out->min_exact = tells_exact && metrics->min_exact;
+    out->max_exact = tells_exact && metrics->max_exact;
+    out->has_min_exact = tells_exact || !metrics->min_exact;
+    out->has_max_exact = tells_exact || !metrics->max_exact;
 }
 
 static void add_histogram(int64_t *sum, const int64_t *histogram, uint32_t count)
