@@ -80,7 +80,7 @@ static firn_status copy_chunk(struct firn_op *op, struct firn_bytes file, const 
     struct firn_bytes bytes = { file.data + offset, len };
     if (!settings->copy || chunk->codec != settings->chunk.codec)
         return append_chunk(op, node, chunk, row_count, bytes, options, writer);
-    FIRN_TRY(parquet_chunk_splice(op, node, chunk, row_count, bytes, options, writer, &copied));
+    FIRN_TRY(parquet_chunk_splice(op, node, chunk, row_count, bytes, options, false, writer, &copied));
     printf("%.*s: %u pages copied\n", FIRN_FMT(node->path), copied);
     return FIRN_OK;
 }
