@@ -126,6 +126,41 @@ static void float_bounds_skip_nan_and_tell_zeros_apart(void **state)
     }
 }
 
+/* Whether a bound of values that lie one behind the other is what comparing each of them gives. */
+static bool is_bound(const struct firn_buffer *bound, const uint8_t *values, size_t width, size_t count, int side)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        int order = firn_order_compare(FIRN_ORDER_DECIMAL, (struct firn_bytes){ values + i * width, width },
+                                       firn_buffer_bytes(bound));
+        found |= order == 0;
+        if (order * side < 0)
+            return false;
+    }
+    return found;
+}
+
+static void decimals_of_any_width_are_bounded(void **state)
+{
+    struct firn_op *op = test_op(state);
+    enum { COUNT = 40, WIDTH_MAX = 17 };
+    uint8_t values[COUNT * WIDTH_MAX];
+    uint32_t seed = 1;
+    for (uint32_t i = 0; i < 10 * WIDTH_MAX; i++) {
+        uint32_t width = i % WIDTH_MAX + 1;
+        struct firn_bounds bounds = { 0 };
+        for (size_t at = 0; at < sizeof values; at++) { /* few digits, so that values share their beginnings */
+            seed = seed * 1664525 + 1013904223;
+            values[at] = (uint8_t)((seed >> 24 & 1) * 0xff ^ (seed >> 25 & 1));
+        }
+        CHECK_OK(
+            op, firn_bounds_add(op, &bounds, FIRN_ORDER_DECIMAL, (union firn_values){ .fixed = values }, width, COUNT));
+        CHECK(is_bound(&bounds.min, values, width, COUNT, 1), "case %" PRIu32, i);
+        CHECK(is_bound(&bounds.max, values, width, COUNT, -1), "case %" PRIu32, i);
+        firn_bounds_done(&bounds);
+    }
+}
+
 static void long_bounds_are_cut_and_raised(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -249,6 +284,7 @@ int main(void)
         TEST(values_compare_in_their_order),
         TEST(logical_types_choose_the_order),
         TEST(float_bounds_skip_nan_and_tell_zeros_apart),
+        TEST(decimals_of_any_width_are_bounded),
         TEST(long_bounds_are_cut_and_raised),
         TEST(zero_bounds_of_floats_are_widened),
         TEST(hybrid_runs_and_groups),

@@ -309,29 +309,40 @@ static inline struct firn_bytes slice_at(struct slices values, size_t index)
     return (struct firn_bytes){ values.fixed + index * values.width, values.width };
 }
 
-/* Most values lie strictly inside the bounds by their prefix alone and are never compared in full. */
-static firn_status add_bytes(struct firn_op *op, struct firn_bounds *bounds, struct slices values, size_t count)
+/* Adds values whose prefixes order as they do once `sign` is flipped. Most lie strictly inside the bounds by their
+ * prefix alone and are never compared in full. */
+static inline __attribute__((always_inline)) firn_status add_prefixed(
+    struct firn_op *op, struct firn_bounds *bounds, enum firn_order order, struct slices values, size_t count,
+    uint64_t sign, int (*compare)(struct firn_bytes a, struct firn_bytes b))
 {
     struct firn_bytes min = slice_at(values, 0), max = min;
-    uint64_t min_prefix = prefix_of(min), max_prefix = min_prefix;
+    uint64_t min_prefix = prefix_of(min) ^ sign, max_prefix = min_prefix;
     for (size_t i = 1; i < count; i++) {
         struct firn_bytes value = slice_at(values, i);
-        uint64_t prefix = prefix_of(value);
+        uint64_t prefix = prefix_of(value) ^ sign;
         if (prefix > min_prefix && prefix < max_prefix)
             continue;
-        if (prefix <= min_prefix && firn_bytes_compare(value, min) < 0) {
+        if (prefix <= min_prefix && compare(value, min) < 0) {
             min = value;
             min_prefix = prefix;
-        } else if (prefix >= max_prefix && firn_bytes_compare(value, max) > 0) {
+        } else if (prefix >= max_prefix && compare(value, max) > 0) {
             max = value;
             max_prefix = prefix;
         }
     }
-    return widen_both(op, bounds, FIRN_ORDER_BYTES, min, max);
+    return widen_both(op, bounds, order, min, max);
 }
 
+static firn_status add_bytes(struct firn_op *op, struct firn_bounds *bounds, struct slices values, size_t count)
+{
+    return add_prefixed(op, bounds, FIRN_ORDER_BYTES, values, count, 0, firn_bytes_compare);
+}
+
+/* Big-endian numbers of one width, as nearly all are, order as bytes do but for their sign. */
 static firn_status add_decimals(struct firn_op *op, struct firn_bounds *bounds, struct slices values, size_t count)
 {
+    if (!values.slices)
+        return add_prefixed(op, bounds, FIRN_ORDER_DECIMAL, values, count, UINT64_C(1) << 63, compare_decimals);
     struct firn_bytes min = slice_at(values, 0), max = min;
     for (size_t i = 1; i < count; i++) {
         struct firn_bytes value = slice_at(values, i);
