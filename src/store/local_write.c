@@ -7,6 +7,7 @@
  * to. */
 #include "store/driver.h"
 
+#include "base/math.h"
 #include "base/uuid.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 1 << 20, WRITEBACK_BYTES = 8 << 20 };
 
 struct local_writer {
     struct firn_store_writer base;
@@ -28,6 +29,7 @@ struct local_writer {
     bool relaxed;              /* not made to survive a loss of power */
     bool named;                /* the file has its name, and the temporary one is gone */
     struct firn_buffer buffer; /* at most BUFFER_BYTES not yet given to the system */
+    int64_t given, begun;      /* bytes: given to the system, and what of them it was told to write */
     struct firn_arena arena;   /* holds the writer itself */
 };
 
@@ -67,16 +69,28 @@ static firn_status make_folders(struct firn_op *op, struct firn_arena *arena, st
     return FIRN_OK;
 }
 
+/* Has the device begin with what it will have to write anyway: otherwise it would be idle until all is there, and then
+ * be waited for. Only a hint. */
+static void begin_writeback(struct local_writer *writer)
+{
+    if (writer->relaxed || writer->given - writer->begun < WRITEBACK_BYTES)
+        return;
+    (void)sync_file_range(writer->fd, writer->begun, writer->given - writer->begun, SYNC_FILE_RANGE_WRITE);
+    writer->begun = writer->given;
+}
+
 static firn_status give_to_system(struct firn_op *op, struct local_writer *writer, const uint8_t *data, size_t len)
 {
     while (len > 0) {
-        ssize_t written = write(writer->fd, data, len);
+        ssize_t written = write(writer->fd, data, FIRN_MIN(len, (size_t)WRITEBACK_BYTES));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
             return firn_fail_errno(op, errno, "cannot write '%.*s'", FIRN_FMT(writer->path));
         data += written;
         len -= (size_t)written;
+        writer->given += written;
+        begin_writeback(writer);
     }
     return FIRN_OK;
 }

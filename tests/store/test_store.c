@@ -91,27 +91,28 @@ static void discarded_writes_leave_nothing(void **state)
 
 static void large_object(struct firn_op *op, struct firn_store *store, struct firn_text root)
 {
+    enum { PIECES = 130 }; /* more than is written back at once */
     struct firn_text name = firn_location_join(op->arena, root, FIRN_TEXT("large"));
     struct firn_store_writer *writer;
     uint8_t piece[70001];
     CHECK_OK(op, firn_store_write(op, store, name, true, &writer));
-    for (uint32_t i = 0; i < 50; i++) {
+    for (uint32_t i = 0; i < PIECES; i++) {
         memset(piece, (int)i, sizeof piece);
         CHECK_OK(op, firn_sink_write(op, firn_store_writer_sink(writer), (struct firn_bytes){ piece, sizeof piece }));
     }
-    assert_int_equal(firn_store_writer_sink(writer)->offset, 50 * sizeof piece);
+    assert_int_equal(firn_store_writer_sink(writer)->offset, PIECES * sizeof piece);
     CHECK_OK(op, firn_store_writer_finish(op, writer));
 
     struct firn_object *object;
     CHECK_OK(op, firn_object_open(op, store, name, &object));
-    assert_int_equal(firn_object_size(object), 50 * sizeof piece);
+    assert_int_equal(firn_object_size(object), PIECES * sizeof piece);
     uint8_t pair[2];
-    for (uint32_t i = 1; i < 50; i++) {
+    for (uint32_t i = 1; i < PIECES; i++) {
         CHECK_OK(op, firn_object_read(op, object, i * sizeof piece - 1, 2, pair));
         CHECK(pair[0] == i - 1 && pair[1] == i, "around piece %u", i);
     }
-    CHECK_OK(op, firn_object_read(op, object, 50 * sizeof piece, 0, pair));
-    CHECK_STATUS(op, FIRN_CORRUPT, firn_object_read(op, object, 50 * sizeof piece - 1, 2, pair));
+    CHECK_OK(op, firn_object_read(op, object, PIECES * sizeof piece, 0, pair));
+    CHECK_STATUS(op, FIRN_CORRUPT, firn_object_read(op, object, PIECES * sizeof piece - 1, 2, pair));
     CHECK_STATUS(op, FIRN_CORRUPT, firn_object_read(op, object, UINT64_MAX, 2, pair));
     firn_object_close(object);
 
