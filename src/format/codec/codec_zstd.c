@@ -24,7 +24,7 @@ static const struct search {
     ZSTD_strategy strategy;
     int match_bytes_min, table_log;
 } searches[] = {
-    { FIRN_CODEC_LEVEL_FEW_REPEATS, ZSTD_dfast, 6, 10 },
+    { FIRN_CODEC_LEVEL_FEW_REPEATS, ZSTD_fast, 5, 8 },
     { FIRN_CODEC_LEVEL_SHORT_REPEATS, ZSTD_fast, 4, 14 },
 };
 
