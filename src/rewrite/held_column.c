@@ -325,19 +325,31 @@ static void prefetch_place(const struct firn_held_column *column, uint32_t place
                                 : column->values.data + place * width);
 }
 
-static void take_flat(const struct firn_held_column *column, const uint32_t *rows, struct firn_taken_rows *taken,
-                      struct firn_vector *out)
+/* Rows of a column without nulls. */
+static void take_values(const struct firn_held_column *column, const uint32_t *rows, uint32_t count, void *to)
+{
+    if (column->leaf->type != FIRN_PARQUET_BYTE_ARRAY) {
+        firn_gather(column->values.data, value_width(column), rows, count, to);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + PREFETCH_ROWS < count)
+            prefetch_place(column, rows[i + PREFETCH_ROWS], 0);
+        take_slices(column, (struct place_range){ rows[i], 1 }, (struct firn_slice *)to + i);
+    }
+}
+
+static void take_nullable(const struct firn_held_column *column, const uint32_t *rows, struct firn_taken_rows *taken,
+                          struct firn_vector *out)
 {
     size_t width = value_width(column);
     uint8_t *to = taken->values.data;
     for (uint32_t i = 0; i < out->slot_count; i++) {
         if (i + PREFETCH_ROWS < out->slot_count)
             prefetch_place(column, rows[i + PREFETCH_ROWS], width);
-        if (column->def.len > 0) {
-            taken->def.data[i] = column->def.data[rows[i]];
-            if (taken->def.data[i] != out->def_max)
-                continue;
-        }
+        taken->def.data[i] = column->def.data[rows[i]];
+        if (taken->def.data[i] != out->def_max)
+            continue;
         take_places(column, (struct place_range){ rows[i], 1 }, width, to);
         to += width;
     }
@@ -380,8 +392,10 @@ firn_status firn_held_column_take(struct firn_op *op, const struct firn_held_col
         FIRN_TRY(firn_buffer_resize_array(op, &taken->def, out->slot_count, 1));
     if (is_repeated(column))
         take_repeated(column, rows, count, taken);
+    else if (column->def.len > 0)
+        take_nullable(column, rows, taken, out);
     else
-        take_flat(column, rows, taken, out);
+        take_values(column, rows, count, taken->values.data);
     out->rep = is_repeated(column) ? taken->rep.data : NULL;
     out->def = out->value_count < out->slot_count ? taken->def.data : NULL;
     out->values.any = taken->values.data;

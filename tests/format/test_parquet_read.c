@@ -66,6 +66,27 @@ static void unpacks_all_widths(void **state)
             check_unpack(width, counts[i]);
 }
 
+/* Values of every width, from memory that ends with the last one. */
+static void gathers_all_widths(void **state)
+{
+    (void)state;
+    enum { VALUES = 11, COUNT = 37, WIDTH_MAX = 33 };
+    uint8_t out[COUNT * WIDTH_MAX];
+    uint32_t indices[COUNT];
+    uint64_t seed = 3;
+    for (size_t i = 0; i < COUNT; i++)
+        indices[i] = (uint32_t)(next_random(&seed) % VALUES);
+    for (size_t width = 1; width <= WIDTH_MAX; width++) {
+        uint8_t *values = malloc(VALUES * width);
+        for (size_t i = 0; i < VALUES * width; i++)
+            values[i] = (uint8_t)next_random(&seed);
+        firn_gather(values, width, indices, COUNT, out);
+        for (size_t i = 0; i < COUNT; i++)
+            assert_memory_equal(out + i * width, values + indices[i] * width, width);
+        free(values);
+    }
+}
+
 static void kernels_agree_with_slow_twins(void **state)
 {
     (void)state;
@@ -465,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(unpacks_all_widths),
+        TEST(gathers_all_widths),
         TEST(kernels_agree_with_slow_twins),
         TEST(decodes_runs),
         TEST(ignores_widths_of_absent_miniblocks),

@@ -152,36 +152,26 @@ void firn_join_streams(const uint8_t *in, size_t width, size_t count, uint8_t *o
             out[i * width + k] = in[k * count + i];
 }
 
-struct bytes_16 {
-    uint64_t words[2];
-};
-
-#define GATHER(type)                                                                                                   \
-    do {                                                                                                               \
-        const type *from = dictionary;                                                                                 \
-        type *to = out;                                                                                                \
+/* Copies of constant size are a few instructions. */
+#define GATHER_CASE(w)                                                                                                 \
+    case (w):                                                                                                          \
         for (size_t i = 0; i < count; i++)                                                                             \
-            to[i] = from[indices[i]];                                                                                  \
-    } while (0)
+            memcpy(to + i * (w), from + (size_t)indices[i] * (w), (w));                                                \
+        break;
+#define GATHER_CASES_4(w) GATHER_CASE(w) GATHER_CASE((w) + 1) GATHER_CASE((w) + 2) GATHER_CASE((w) + 3)
 
 void firn_gather(const void *dictionary, size_t width, const uint32_t *indices, size_t count, void *out)
 {
+    const uint8_t *from = dictionary;
+    uint8_t *to = out;
     switch (width) {
-    case 1:
-        GATHER(uint8_t);
-        break;
-    case 4:
-        GATHER(uint32_t);
-        break;
-    case 8:
-        GATHER(uint64_t);
-        break;
-    case sizeof(struct bytes_16):
-        GATHER(struct bytes_16);
-        break;
+        GATHER_CASES_4(1)
+        GATHER_CASES_4(5)
+        GATHER_CASES_4(9)
+        GATHER_CASES_4(13)
     default:
         for (size_t i = 0; i < count; i++)
-            memcpy((uint8_t *)out + i * width, (const uint8_t *)dictionary + indices[i] * width, width);
+            memcpy(to + i * width, from + indices[i] * width, width);
     }
 }
 
