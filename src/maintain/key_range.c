@@ -121,6 +121,17 @@ static int compare_field(const struct firn_key_measure *measure, uint32_t index,
     return measure->ordering->fields[index].descending ? -order : order;
 }
 
+void firn_key_range_widen(const struct firn_key_measure *measure, struct firn_key_range *range,
+                          const struct firn_key_range *by)
+{
+    for (uint32_t i = 0; i < measure->field_count; i++) {
+        if (compare_field(measure, i, &by->first[i], &range->first[i]) < 0)
+            range->first[i] = by->first[i];
+        if (compare_field(measure, i, &by->last[i], &range->last[i]) > 0)
+            range->last[i] = by->last[i];
+    }
+}
+
 int firn_key_ends_compare(const struct firn_key_measure *measure, const struct firn_key_end *a,
                           const struct firn_key_end *b)
 {
@@ -133,8 +144,13 @@ int firn_key_ends_compare(const struct firn_key_measure *measure, const struct f
 int firn_key_ranges_compare(const struct firn_key_measure *measure, const struct firn_key_range *a,
                             const struct firn_key_range *b)
 {
-    int order = firn_key_ends_compare(measure, a->first, b->first);
-    return order ? order : firn_key_ends_compare(measure, a->last, b->last);
+    int order = 0;
+    for (uint32_t i = 0; order == 0 && i < measure->field_count; i++) {
+        order = compare_field(measure, i, &a->first[i], &b->first[i]);
+        if (order == 0)
+            order = compare_field(measure, i, &a->last[i], &b->last[i]);
+    }
+    return order;
 }
 
 static bool is_unknown(const struct firn_key_end *end)

@@ -24,7 +24,7 @@ struct firn_key_end {
 
 /* No key comes before `first` or after `last`: one end a field, compared field by field. */
 struct firn_key_range {
-    const struct firn_key_end *first, *last;
+    struct firn_key_end *first, *last;
 };
 
 enum { FIRN_KEY_FIELDS_MAX = 4 }; /* that are looked at; those after decide seldom */
@@ -44,10 +44,14 @@ FIRN_CHECKED firn_status firn_key_measure_new(struct firn_op *op, const struct f
  */
 struct firn_key_range firn_key_range_of(struct firn_arena *arena, const struct firn_key_measure *measure,
                                         const struct firn_data_file *file, bool is_rewritten);
+/* Widens a range so that it holds whatever files may be made of the keys of both: field by field, as a file of the
+ * first keys of one may have any value of the other in the fields after. */
+void firn_key_range_widen(const struct firn_key_measure *measure, struct firn_key_range *range,
+                          const struct firn_key_range *by);
 /* <0, 0 or >0: the end a comes before b in the order. */
 int firn_key_ends_compare(const struct firn_key_measure *measure, const struct firn_key_end *a,
                           const struct firn_key_end *b);
-/* The range that begins earlier, and of two that begin together ends earlier, comes first. */
+/* The range that begins earlier, and of two that begin together ends earlier, comes first: so field by field. */
 int firn_key_ranges_compare(const struct firn_key_measure *measure, const struct firn_key_range *a,
                             const struct firn_key_range *b);
 

@@ -144,7 +144,8 @@ struct firn_planned_group {
     uint32_t file_count;
     int64_t bytes;
     enum firn_group_verdict verdict;
-    bool is_cut; /* by the limit of bytes, or what that cut off: without it, it might have had enough files */
+    bool is_part; /* of the candidates that it was packed from */
+    bool is_cut;  /* by the limit of bytes, or what that cut off: without it, it might have had enough files */
     struct firn_rewrite_bin *bins; /* pieces refer to positions in `files` */
     const int64_t *bin_bytes;      /* of the pieces, less what deletes of their files alone take away */
     uint32_t bin_count;
@@ -223,6 +224,14 @@ const struct firn_ordering *firn_rewrite_order_of_group(struct firn_op *op, cons
                                                         const struct firn_planned_group *group);
 /* Sets the order of the plan's files, when rewrite-unsorted-only asks for it. Obstacles and thresholds are known. */
 FIRN_CHECKED firn_status firn_rewrite_find_sorted(struct firn_op *op, struct firn_rewrite_plan *plan);
+/* With rewrite-unsorted-only: lays candidates of a partition in the order of their keys, so that groups that have no
+ * room for all overlap little, and the next run finds what is left side by side. */
+FIRN_CHECKED firn_status firn_rewrite_lay_by_keys(struct firn_op *op, struct firn_rewrite_plan *plan, uint32_t *files,
+                                                  size_t count);
+/* With rewrite-unsorted-only: whether files of the group overlap, which they no longer do when they are rewritten. Of
+ * files that overlap only those of other groups nothing would change. */
+FIRN_CHECKED firn_status firn_rewrite_sets_apart(struct firn_op *op, struct firn_rewrite_plan *plan,
+                                                 const struct firn_planned_group *group, bool *sets_apart);
 /* Whether a file is marked as sorted by the plan's order, which the table has. */
 bool firn_rewrite_claims_order(const struct firn_rewrite_plan *plan, const struct firn_data_file *file);
 /* Says in the bins of a group, whose rows are put in order, which pieces are sorted runs by what manifests tell, and

@@ -5,9 +5,10 @@
  *  (1) Files of one group have one spec, and one partition tuple if that is the spec of the output.
  *  (2) A file that firn cannot rewrite safely is in no group, and groups are judged without it.
  *  (3) Unless rewrite-all asks for it, a group is chosen only if something in it is new since the last run with these
- *      settings, and the rewrite sorts, gives fewer files, applies deletes, moves files to another spec, or cuts a file
- *      that is too large. Deletes stop applying to what they were applied to, at the latest with the second rewrite,
- * since a new file has the sequence number of the snapshot that was planned on, or its own. */
+ *      settings, or if it sets sorted files apart; and the rewrite sorts, gives fewer files, applies deletes, moves
+ *      files to another spec, or cuts a file that is too large. Deletes stop applying to what they were applied to, at
+ * the latest with the second rewrite, since a new file has the sequence number of the snapshot that was planned on, or
+ * its own. */
 #include "maintain/rewrite_data_files.h"
 
 #include "base/buffer.h"
@@ -230,24 +231,69 @@ static struct firn_group_limits limits_of(const struct firn_rewrite_plan *plan)
     return limits;
 }
 
+/* Of a group that is full, how many files it keeps. With rewrite-unsorted-only, files that are apart need not be
+ * rewritten together, but the last of them may overlap what comes next. */
+static firn_status count_kept(struct firn_op *op, struct firn_rewrite_plan *plan,
+                              const struct firn_planned_group *group, uint32_t *kept)
+{
+    bool sets_apart, has_unsorted = false;
+    *kept = group->file_count;
+    FIRN_TRY(firn_rewrite_sets_apart(op, plan, group, &sets_apart));
+    for (uint32_t i = 0; i < group->file_count; i++)
+        has_unsorted |= plan->files[group->files[i]].order == FIRN_FILE_UNSORTED;
+    if (plan->options.rewrite_unsorted_only && group->file_count > 1 && !sets_apart && !has_unsorted)
+        *kept = group->file_count - 1;
+    return FIRN_OK;
+}
+
+static void add_to_group(struct firn_rewrite_plan *plan, struct firn_planned_group *group)
+{
+    const struct firn_data_file *file = data_file(plan, group->files[group->file_count++]);
+    group->bytes += FIRN_MAX(file->file_bytes, 0);
+}
+
+static void close_group(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_planned_group group,
+                        struct group_list *groups)
+{
+    for (uint32_t i = 0; i < group.file_count; i++)
+        plan->files[group.files[i]].group = (uint32_t)groups->count;
+    FIRN_PUSH(op->arena, groups, group);
+}
+
+/* Closes a full group; what it does not keep begins the next one. */
+static firn_status cut_full_group(struct firn_op *op, struct firn_rewrite_plan *plan, struct firn_planned_group *group,
+                                  struct group_list *groups)
+{
+    struct firn_planned_group full = { .files = group->files, .is_part = true, .is_cut = group->is_cut };
+    uint32_t kept;
+    group->is_part = true;
+    FIRN_TRY(count_kept(op, plan, group, &kept));
+    while (full.file_count < kept)
+        add_to_group(plan, &full);
+    struct firn_planned_group next = { .files = group->files + kept, .is_part = true, .is_cut = group->is_cut };
+    while (kept + next.file_count < group->file_count)
+        add_to_group(plan, &next);
+    close_group(op, plan, full, groups);
+    *group = next;
+    return FIRN_OK;
+}
+
 /* Next fit: one open group; what does not fit closes it. */
-static void pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan, const struct file_list *candidates,
-                           struct group_list *groups)
+static firn_status pack_partition(struct firn_op *op, struct firn_rewrite_plan *plan,
+                                  const struct file_list *candidates, struct group_list *groups)
 {
     struct firn_planned_group group = { .files = candidates->items };
     struct firn_group_limits limits = limits_of(plan);
     for (size_t i = 0; i < candidates->count; i++) {
         int64_t bytes = FIRN_MAX(data_file(plan, candidates->items[i])->file_bytes, 0);
-        if (!firn_group_has_room(&limits, group_weight(&group), bytes)) {
+        while (!firn_group_has_room(&limits, group_weight(&group), bytes)) {
             group.is_cut |= firn_group_has_room(&plan->options.limits, group_weight(&group), bytes);
-            FIRN_PUSH(op->arena, groups, group);
-            group = (struct firn_planned_group){ .files = candidates->items + i, .is_cut = group.is_cut };
+            FIRN_TRY(cut_full_group(op, plan, &group, groups));
         }
-        group.file_count++;
-        group.bytes += bytes;
-        plan->files[candidates->items[i]].group = (uint32_t)groups->count;
+        add_to_group(plan, &group);
     }
-    FIRN_PUSH(op->arena, groups, group);
+    close_group(op, plan, group, groups);
+    return FIRN_OK;
 }
 
 static bool has_enough(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
@@ -294,25 +340,10 @@ static bool is_settled(const struct firn_rewrite_plan *plan, const struct firn_r
     return !has_news(plan, age == FIRN_GROUP_COOLED ? &outputs_only : history, group);
 }
 
-/* Sorted files of several runs whose ranges overlap. Of one run they would come out as they are. */
-static bool joins_runs(const struct firn_rewrite_plan *plan, const struct firn_planned_group *group)
-{
-    const struct firn_manifest_entry *first = NULL;
-    for (uint32_t i = 0; i < group->file_count; i++) {
-        const struct firn_planned_file *file = &plan->files[group->files[i]];
-        if (file->verdict != FIRN_VERDICT_OVERLAPS)
-            continue;
-        if (first && first->snapshot_id != file->scan->entry->snapshot_id)
-            return true;
-        first = file->scan->entry;
-    }
-    return false;
-}
-
-static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_plan *plan,
+static firn_status judge_group(struct firn_op *op, struct firn_rewrite_plan *plan,
                                const struct firn_rewrite_history *history, struct firn_planned_group *group)
 {
-    bool rewrite_all = plan->options.rewrite_all;
+    bool rewrite_all = plan->options.rewrite_all, sets_apart;
     enum firn_group_age age = firn_rewrite_group_age(plan, group);
     group->verdict = FIRN_GROUP_UNCHANGED;
     if (age == FIRN_GROUP_UNCHANGED_SINCE)
@@ -321,7 +352,8 @@ static firn_status judge_group(struct firn_op *op, const struct firn_rewrite_pla
     if (!rewrite_all && !has_enough(plan, group))
         return FIRN_OK;
     group->verdict = FIRN_GROUP_SETTLED;
-    if (!rewrite_all && is_settled(plan, history, group, age) && !joins_runs(plan, group))
+    FIRN_TRY(firn_rewrite_sets_apart(op, plan, group, &sets_apart));
+    if (!rewrite_all && is_settled(plan, history, group, age) && !sets_apart)
         return FIRN_OK;
     FIRN_TRY(firn_rewrite_plan_bins(op, plan, group));
     group->verdict = gains(plan, group) ? FIRN_GROUP_CHOSEN : FIRN_GROUP_NO_GAIN;
@@ -423,8 +455,11 @@ firn_status firn_rewrite_plan_choose(struct firn_op *op, const struct firn_rewri
     FIRN_TRY(take_finished(op, plan, &groups));
     size_t finished_count = groups.count;
     FIRN_TRY(collect_candidates(op, plan, &partitions));
-    for (size_t i = 0; i < partitions.count; i++)
-        pack_partition(op, plan, partitions.entries[i].value.pointer, &groups);
+    for (size_t i = 0; i < partitions.count; i++) {
+        struct file_list *candidates = partitions.entries[i].value.pointer;
+        FIRN_TRY(firn_rewrite_lay_by_keys(op, plan, candidates->items, candidates->count));
+        FIRN_TRY(pack_partition(op, plan, candidates, &groups));
+    }
     for (size_t i = finished_count; i < groups.count; i++)
         FIRN_TRY(judge_group(op, plan, history, &groups.items[i]));
     FIRN_TRY(apply_cap(op, plan, &groups));

@@ -36,6 +36,7 @@ struct search {
     struct firn_op *op;
     struct firn_rewrite_plan *plan;
     struct firn_key_measure measure;
+    bool is_lenient; /* ranges that may meet are apart */
     struct firn_map partitions;
 };
 
@@ -63,8 +64,8 @@ static bool is_of_one_commit(const struct firn_rewrite_plan *plan, uint32_t a, u
 static bool follows_within(const struct search *search, const struct file_range *range, const struct file_range *next)
 {
     enum firn_key_relation relation = firn_key_range_followed(&search->measure, &range->keys, &next->keys);
-    return relation == FIRN_KEYS_OVERLAP ||
-           (relation == FIRN_KEYS_MEET && !is_of_one_commit(search->plan, range->file, next->file));
+    return relation == FIRN_KEYS_OVERLAP || (relation == FIRN_KEYS_MEET && !search->is_lenient &&
+                                             !is_of_one_commit(search->plan, range->file, next->file));
 }
 
 static bool overlap(struct search *search, const struct file_range *a, const struct file_range *b)
@@ -79,30 +80,48 @@ static void widen_joint(const struct search *search, struct partition *partition
     range.file = NO_FILE;
     if (!partition->has_joint)
         *joint = range;
-    if (firn_key_ends_compare(&search->measure, range.keys.first, joint->keys.first) < 0)
-        joint->keys.first = range.keys.first;
-    if (firn_key_ends_compare(&search->measure, range.keys.last, joint->keys.last) > 0)
-        joint->keys.last = range.keys.last;
+    firn_key_range_widen(&search->measure, &joint->keys, &range.keys);
     partition->has_joint = true;
 }
 
-/* Files in order that overlap each other. By their lower ends, each is held against the one that reaches highest of
- * those before: whatever overlaps a range overlaps that one, too, or the joint range that it becomes part of. */
+static void sort_ranges(struct search *search, struct range_list *list)
+{
+    if (list->count > 0)
+        qsort_r(list->items, list->count, sizeof *list->items, compare_ranges, &search->measure);
+}
+
+/* A walk over sorted ranges: each is held against the one that reaches highest of those before, as whatever overlaps a
+ * range overlaps that one, too, or the joint range that it becomes part of. */
+struct sweep {
+    size_t at;
+    const struct file_range *highest;
+    uint32_t files[2]; /* that overlap */
+};
+
+/* Goes on to the next range that overlaps the highest. */
+static bool next_overlap(const struct search *search, const struct range_list *list, struct sweep *sweep)
+{
+    bool found = false;
+    for (; !found && sweep->at < list->count; sweep->at++) {
+        const struct file_range *range = &list->items[sweep->at], *before = sweep->highest;
+        if (!before || firn_key_ends_compare(&search->measure, range->keys.last, before->keys.last) > 0)
+            sweep->highest = range;
+        found = before && follows_within(search, before, range);
+        if (found)
+            memcpy(sweep->files, (uint32_t[]){ before->file, range->file }, sizeof sweep->files);
+    }
+    return found;
+}
+
+/* Files in order that overlap each other. */
 static void find_overlaps(struct search *search, struct partition *partition)
 {
     struct firn_planned_file *files = search->plan->files;
     struct range_list *sorted = &partition->sorted;
-    if (sorted->count == 0)
-        return;
-    qsort_r(sorted->items, sorted->count, sizeof *sorted->items, compare_ranges, &search->measure);
-    const struct file_range *highest = &sorted->items[0];
-    for (size_t i = 1; i < sorted->count; i++) {
-        const struct file_range *range = &sorted->items[i];
-        if (follows_within(search, highest, range))
-            files[range->file].order = files[highest->file].order = FIRN_FILE_OVERLAPS;
-        if (firn_key_ends_compare(&search->measure, range->keys.last, highest->keys.last) > 0)
-            highest = range;
-    }
+    struct sweep sweep = { 0 };
+    sort_ranges(search, sorted);
+    while (next_overlap(search, sorted, &sweep))
+        files[sweep.files[0]].order = files[sweep.files[1]].order = FIRN_FILE_OVERLAPS;
     for (size_t i = 0; i < sorted->count; i++)
         if (files[sorted->items[i].file].order == FIRN_FILE_OVERLAPS)
             widen_joint(search, partition, sorted->items[i].file);
@@ -174,14 +193,59 @@ bool firn_rewrite_claims_order(const struct firn_rewrite_plan *plan, const struc
     return file->sort_order_id == plan->ordering->sort_order_id;
 }
 
+/* What is packed by keys. */
+
+static firn_status begin_search(struct firn_op *op, struct firn_rewrite_plan *plan, struct search *out)
+{
+    *out = (struct search){ .op = op, .plan = plan };
+    firn_map_init(&out->partitions, op->arena);
+    return firn_key_measure_new(op, plan->metadata, plan->ordering, &out->measure);
+}
+
+/* Ranges of some of the plan's files, in order. */
+static struct range_list list_ranges(struct search *search, const uint32_t *files, size_t count)
+{
+    struct range_list list = { .items = FIRN_NEW_ARRAY(search->op->arena, struct file_range, count), .count = count };
+    for (size_t i = 0; i < count; i++)
+        list.items[i] = range_of(search, files[i], false);
+    sort_ranges(search, &list);
+    return list;
+}
+
+firn_status firn_rewrite_lay_by_keys(struct firn_op *op, struct firn_rewrite_plan *plan, uint32_t *files, size_t count)
+{
+    struct search search;
+    if (!plan->options.rewrite_unsorted_only)
+        return FIRN_OK;
+    FIRN_TRY(begin_search(op, plan, &search));
+    struct range_list list = list_ranges(&search, files, count);
+    for (size_t i = 0; i < count; i++)
+        files[i] = list.items[i].file;
+    return FIRN_OK;
+}
+
+firn_status firn_rewrite_sets_apart(struct firn_op *op, struct firn_rewrite_plan *plan,
+                                    const struct firn_planned_group *group, bool *sets_apart)
+{
+    struct search search;
+    struct sweep sweep = { 0 };
+    *sets_apart = false;
+    if (!plan->options.rewrite_unsorted_only)
+        return FIRN_OK;
+    FIRN_TRY(begin_search(op, plan, &search));
+    search.is_lenient = group->is_part; /* or its outputs would meet files of other groups, and so on */
+    struct range_list list = list_ranges(&search, group->files, group->file_count);
+    *sets_apart = next_overlap(&search, &list, &sweep);
+    return FIRN_OK;
+}
+
 firn_status firn_rewrite_find_sorted(struct firn_op *op, struct firn_rewrite_plan *plan)
 {
-    struct search search = { .op = op, .plan = plan };
+    struct search search;
     struct firn_buffer key = { 0 };
     if (!plan->options.rewrite_unsorted_only)
         return FIRN_OK;
-    FIRN_TRY(firn_key_measure_new(op, plan->metadata, plan->ordering, &search.measure));
-    firn_map_init(&search.partitions, op->arena);
+    FIRN_TRY(begin_search(op, plan, &search));
     firn_status status = collect_ranges(&search, &key);
     firn_buffer_done(&key);
     for (size_t i = 0; status == FIRN_OK && i < search.partitions.count; i++) {
