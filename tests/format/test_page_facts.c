@@ -81,6 +81,7 @@ static const char *wrong_detail(const struct firn_parquet_node *leaf, const stru
 
 struct tally {
     size_t page_count, found_count;
+    size_t with_levels;       /* found when their levels were decoded */
     size_t miscounted, wrong; /* pages of which wrong counts, or else something wrong was found */
     const char *path;         /* names what is wrong; NULL: it is expected */
 };
@@ -89,7 +90,6 @@ static void compare_page(const struct firn_parquet_node *leaf, const struct firn
                          const struct firn_page_facts *shown, struct tally *tally)
 {
     const char *count = wrong_count(found, shown), *detail = count ? NULL : wrong_detail(leaf, found, shown);
-    tally->found_count++;
     tally->miscounted += count != NULL;
     tally->wrong += detail != NULL;
     if (tally->path && (count || detail))
@@ -122,6 +122,13 @@ static void compare_chunk(struct firn_op *op, struct firn_bytes file, const stru
         tally->page_count++;
         if (is_found)
             compare_page(sources->leaf, &found, &shown, tally);
+        tally->found_count += is_found;
+        if (firn_chunk_reader_at_row_end(op, reader, &shown.ends_row) != FIRN_OK)
+            break;
+        if (!firn_page_facts_find(op->arena, sources, &page, i, &shown, &found))
+            continue;
+        compare_page(sources->leaf, &found, &shown, tally);
+        tally->with_levels++;
     }
     firn_chunk_reader_close(reader);
     firn_facts_scratch_done(&scratch);
@@ -161,6 +168,7 @@ static int visit(const char *path, const struct stat *stat, int type, struct FTW
         return 0;
     walk_tally.page_count += tally.page_count;
     walk_tally.found_count += tally.found_count;
+    walk_tally.with_levels += tally.with_levels;
     walk_tally.wrong += tally.wrong + tally.miscounted;
     return 0;
 }
@@ -171,9 +179,11 @@ static void facts_of_other_writers_agree_with_pages(void **state)
     struct firn_text root = corpus_root(walk_op);
     CORPUS_OR_SKIP(root);
     nftw(firn_text_copy(walk_op->arena, root).data, visit, 16, FTW_PHYS);
-    print_message("%zu of %zu pages told by metadata\n", walk_tally.found_count, walk_tally.page_count);
+    print_message("%zu of %zu pages told by metadata, %zu with levels\n", walk_tally.found_count, walk_tally.page_count,
+                  walk_tally.with_levels);
     CHECK(walk_tally.wrong == 0, "%zu pages", walk_tally.wrong);
     CHECK(walk_tally.found_count > walk_tally.page_count / 2, "%zu", walk_tally.found_count);
+    CHECK(walk_tally.with_levels > walk_tally.found_count, "%zu", walk_tally.with_levels);
 }
 
 /* The first of two pages that metadata tell everything of: 100 rows, 10 of them null, values from -5 to 7. */
@@ -391,6 +401,46 @@ static void old_fields_count_where_their_order_is_the_type_s(void **state)
     assert_false(find(test_op(state), &scene, &facts));
     scene.leaf.type = FIRN_PARQUET_BYTE_ARRAY;
     assert_false(find(test_op(state), &scene, &facts));
+}
+
+/* A page of lists without indexes, as writers before them made: its header has bounds, its levels tell the rest. */
+static void levels_tell_of_rows_and_nulls(void **state)
+{
+    int64_t rep[] = { 40, 60 }, def[] = { 4, 6, 90 };
+    const struct firn_page_facts counted = { .slot_count = 100,
+                                             .value_count = 90,
+                                             .row_count = 40,
+                                             .begins_row = true,
+                                             .ends_row = true,
+                                             .rep_histogram = rep,
+                                             .def_histogram = def };
+    struct firn_page_facts facts, within = counted;
+    struct scene scene;
+    scene_of_lists(&scene);
+    scene.sources.column_index = NULL;
+    scene.sources.offset_index = NULL;
+    scene.footer.created_by = FIRN_TEXT("DuckDB version v1.1.0");
+    scene.page.header.statistics = (struct firn_parquet_statistics){
+        .has_null_count = true, .null_count = 4, .min_value = MINUS_5, .max_value = PLUS_7
+    };
+    struct firn_arena *arena = test_op(state)->arena;
+    assert_false(find(test_op(state), &scene, &facts));
+    assert_true(firn_page_facts_find(arena, &scene.sources, &scene.page, 0, &counted, &facts));
+    assert_true(facts.value_count == 90 && facts.row_count == 40 && facts.begins_row && facts.ends_row);
+    assert_true(facts.has_bounds && is_same(facts.min, MINUS_5) && is_same(facts.max, PLUS_7));
+    assert_memory_equal(facts.def_histogram, def, sizeof def);
+
+    within.ends_row = false;
+    assert_false(firn_page_facts_find(arena, &scene.sources, &scene.page, 0, &within, &facts));
+    within = counted;
+    within.begins_row = false;
+    assert_false(firn_page_facts_find(arena, &scene.sources, &scene.page, 0, &within, &facts));
+    scene.footer.created_by = FIRN_TEXT("parquet-mr version 1.10.1"); /* who counts every slot without a value */
+    assert_false(firn_page_facts_find(arena, &scene.sources, &scene.page, 0, &counted, &facts));
+    scene.page.header.statistics.null_count = 10;
+    assert_true(firn_page_facts_find(arena, &scene.sources, &scene.page, 0, &counted, &facts));
+    scene.page.header.statistics = (struct firn_parquet_statistics){ 0 };
+    assert_false(firn_page_facts_find(arena, &scene.sources, &scene.page, 0, &counted, &facts));
 }
 
 static void the_only_page_is_told_of_by_its_chunk(void **state)
@@ -677,6 +727,7 @@ int main(void)
         TEST(indexes_tell_of_a_page),
         TEST(contradictions_are_not_believed),
         TEST(old_fields_count_where_their_order_is_the_type_s),
+        TEST(levels_tell_of_rows_and_nulls),
         TEST(the_only_page_is_told_of_by_its_chunk),
         TEST(nested_pages_must_be_known_to_hold_whole_rows),
         TEST(nulls_of_nested_columns_count_by_writer),

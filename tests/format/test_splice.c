@@ -965,7 +965,7 @@ static void copy_file(struct firn_op *op, struct firn_bytes file, struct corpus_
         return;
     for (uint32_t group = 0; group < footer->row_group_count; group++)
         for (uint32_t leaf = 0; leaf < footer->leaf_count; leaf++)
-            for (int repacks = 0; repacks < 2; repacks++)
+            for (int repacks = 0; repacks <= (group == 0); repacks++)
                 copy_chunk(op, file, footer->leaves[leaf], &footer->row_groups[group].chunks[leaf],
                            footer->row_groups[group].row_count, repacks, tally);
 }

@@ -8,6 +8,7 @@
 #include "format/parquet/chunk_writer.h"
 
 #include "base/math.h"
+#include "format/parquet/plain_write.h"
 #include "format/parquet/reader.h"
 
 #include <libdeflate.h>
@@ -198,6 +199,18 @@ static firn_status fill_levels(struct firn_op *op, struct firn_chunk_writer *wri
     return FIRN_OK;
 }
 
+/* The facts, with what the values' bytes tell besides. */
+static struct firn_page_facts complete_facts(const struct firn_chunk_writer *writer,
+                                             const struct firn_packed_page *packed, const struct firn_page_facts *facts)
+{
+    struct firn_page_facts complete = *facts;
+    uint64_t length_bytes = (uint64_t)facts->value_count * FIRN_PLAIN_LENGTH_BYTES;
+    if (writer->leaf->type == FIRN_PARQUET_BYTE_ARRAY && packed->encoding == FIRN_ENCODING_PLAIN &&
+        packed->values.len >= length_bytes)
+        complete.unencoded_bytes = (int64_t)(packed->values.len - length_bytes);
+    return complete;
+}
+
 static firn_status put_packed(struct firn_op *op, struct firn_chunk_writer *writer,
                               const struct firn_packed_page *packed, const struct firn_page_facts *facts)
 {
@@ -219,9 +232,10 @@ static firn_status put_packed(struct firn_op *op, struct firn_chunk_writer *writ
         .type = packed->page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA,
         .encoding = page.encoding,
     };
+    struct firn_page_facts complete = complete_facts(writer, packed, facts);
     FIRN_TRY(fill_levels(op, writer, levels, &page.def));
     FIRN_TRY(firn_page_writer_put_data(op, &writer->pages, &page, &writer->bytes, &form.sizes));
-    return firn_chunk_record_page(op, writer, &form, facts);
+    return firn_chunk_record_page(op, writer, &form, &complete);
 }
 
 firn_status firn_chunk_writer_repack(struct firn_op *op, struct firn_chunk_writer *writer,
