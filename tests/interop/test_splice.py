@@ -168,7 +168,7 @@ def copied(report):
 
 def rewrite_by_every_rung(lake, firn, duck, spark, identifier):
     before = digests(lake, duck, spark, identifier)
-    copied_pages = {}
+    copied_pages, repacked_pages = {}, {}
     for run in RUNS:
         (kind, how), = run.items()
         twin = lake.twin(identifier, f"{kind.replace('-', '_')}_{how}")
@@ -180,7 +180,10 @@ def rewrite_by_every_rung(lake, firn, duck, spark, identifier):
         if how in ("splice", "balanced"):
             check_index_filters(spark, data_paths(table))
         copied_pages[how] = copied(report)
-    assert copied_pages["remap"] == copied_pages["transcode"] == 0
+        repacked_pages[how] = report["pages"]["rungs"]["repack"]["pages"]
+    assert copied_pages["repack"] == copied_pages["remap"] == copied_pages["transcode"] == 0
+    assert repacked_pages["repack"] > 0
+    assert repacked_pages["keep"] == repacked_pages["splice"] == repacked_pages["remap"] == repacked_pages["transcode"] == 0
     assert copied_pages["keep"] <= copied_pages["splice"] == copied_pages["fastest"]
     return copied_pages
 

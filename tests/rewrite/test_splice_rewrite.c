@@ -498,6 +498,30 @@ static void lineage_is_copied_with_the_pages(void **state)
     firn_store_close(test.store);
 }
 
+static void check_ids(const struct written_page *written)
+{
+    if (written->leaf != LEAVES_MAX)
+        return;
+    CHECK(written->page->header.encoding == FIRN_ENCODING_DELTA_BINARY_PACKED, "page %u of row ids in %s",
+          written->index, firn_encoding_name(written->page->header.encoding));
+}
+
+/* Row ids that no file stores yet are written as differences, and nothing else is decoded for them. */
+static void row_ids_are_added_beside_copied_pages(void **state)
+{
+    struct table_test test;
+    const struct fixture_table table = { .version = 3, .schemas = NESTED };
+    begin(&test, test_op(state), NESTED);
+    add_paged_file(&test, page_options(false));
+    test.files[0].first_row_id = 100;
+    delete_by_vectors(&test);
+    struct firn_rewrite_result result = rewrite(&test, table, fastest);
+    check_rungs(&result, (int64_t[]){ LEAVES_MAX * FILE_PAGES, 0, 0, 0, 0 });
+    check_pages("decoded for facts", &result.rungs.decoded_for_facts, 0);
+    check_pages_written(&test, &result, check_ids);
+    firn_store_close(test.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +532,7 @@ int main(void)
         TEST(tiny_pages_are_joined),
         TEST(every_refusal_has_its_reason),
         TEST(lineage_is_copied_with_the_pages),
+        TEST(row_ids_are_added_beside_copied_pages),
         TEST(promoted_and_added_columns_touch_only_themselves),
         TEST(columns_that_become_nullable_or_not_keep_their_values),
         TEST(decimals_keep_the_form_that_all_files_have),
