@@ -67,15 +67,25 @@ static void free_block(struct firn_run_merge *merge, struct loaded_block *block)
     firn_buffer_done(&block->key_offsets);
 }
 
-/* A part of a block; they lie behind their lengths. */
+/* Turns the lengths of a block's parts, which these lie behind, into where they end. */
+static firn_status place_parts(struct firn_op *op, const struct firn_run_merge *merge, struct loaded_block *block)
+{
+    uint32_t part_count = merge->config.run->schema.leaf_count + 1;
+    uint64_t end = part_count * sizeof(uint32_t);
+    for (uint32_t i = 0; i < part_count && end <= block->bytes.len; i++) {
+        uint8_t *at = block->bytes.data + i * sizeof(uint32_t);
+        end += firn_load_le32(at);
+        firn_store_le32(at, (uint32_t)end);
+    }
+    return end == block->bytes.len ? FIRN_OK : firn_fail(op, FIRN_SYSTEM, "temporary data is not what was written");
+}
+
 static struct firn_bytes part_of(const struct firn_run_merge *merge, const struct loaded_block *block, uint32_t part)
 {
     uint32_t part_count = merge->config.run->schema.leaf_count + 1;
-    size_t offset = part_count * sizeof(uint32_t);
-    for (uint32_t i = 0; i < part; i++)
-        offset += firn_load_le32(block->bytes.data + i * sizeof(uint32_t));
-    return (struct firn_bytes){ block->bytes.data + offset,
-                                firn_load_le32(block->bytes.data + part * sizeof(uint32_t)) };
+    const uint8_t *bytes = block->bytes.data, *ends = bytes;
+    size_t offset = part > 0 ? firn_load_le32(ends + (part - 1) * sizeof(uint32_t)) : part_count * sizeof(uint32_t);
+    return (struct firn_bytes){ bytes + offset, firn_load_le32(ends + part * sizeof(uint32_t)) - offset };
 }
 
 static firn_status place_keys(struct firn_op *op, struct loaded_block *block, struct firn_bytes body, uint32_t count)
@@ -124,6 +134,10 @@ static firn_status load_block(struct firn_op *op, struct firn_run_merge *merge, 
     struct loaded_block block = { 0 };
     FIRN_TRY(firn_op_check(op));
     firn_status status = firn_spill_get(op, merge->config.spill, place->offset, place->bytes, &block.bytes);
+    if (merge->config.gives_back)
+        firn_spill_drop(merge->config.spill, place->offset, place->bytes);
+    if (status == FIRN_OK)
+        status = place_parts(op, merge, &block);
     if (status == FIRN_OK)
         status = load_keys(op, merge, &block);
     block.held_bytes = place->held_bytes;

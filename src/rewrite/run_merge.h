@@ -8,7 +8,8 @@
 
 struct firn_run_merge_config {
     struct firn_group_run *run;
-    const struct firn_spill *spill;
+    struct firn_spill *spill;
+    bool gives_back; /* the room of blocks that are loaded */
     const struct firn_sorted_run *runs;
     uint32_t run_count;
     struct firn_input_run *inputs; /* each holds a batch of rows, which is its block */

@@ -170,7 +170,6 @@ firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writ
 {
     struct writing writing = { .writer = writer, .rows = rows };
     struct firn_arena scratch, *results = op->arena;
-    *out = (struct firn_sorted_run){ 0 };
     firn_arena_init(&scratch);
     op->arena = &scratch;
     firn_status status = put_stretches(op, &writing, results, out);

@@ -28,8 +28,8 @@ struct firn_run_writer {
 };
 void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, struct firn_group_run *run,
                           struct firn_spill *spill, uint32_t block_rows);
-/* Writes rows as a run, in op->arena. */
+/* Appends rows to a run, all zeros at first, whose blocks live in op->arena. */
 FIRN_CHECKED firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writer,
-                                             const struct firn_sorted_rows *rows, struct firn_sorted_run *out);
+                                             const struct firn_sorted_rows *rows, struct firn_sorted_run *run);
 
 #endif

@@ -5,7 +5,7 @@
 #include "rewrite/sort_bin.h"
 
 #include "base/math.h"
-#include "rewrite/run_merge.h"
+#include "rewrite/run_reduce.h"
 #include "rewrite/sort_output.h"
 #include "rewrite/sort_reader.h"
 
@@ -14,7 +14,9 @@
 #define BATCH_BYTES_MAX    (UINT64_C(1) << 30) /* beyond it a leaf's bytes might not be counted by 32 bits */
 #define BLOCK_BYTES_WANTED (UINT64_C(64) << 10)
 #define BLOCK_ROWS_MAX     (1 << 19)
-#define BLOCKS_OF_RUN      8 /* of each run there are so many in memory, if that leaves them their size */
+#define BLOCK_BYTES_LEAST  (UINT64_C(16) << 10)
+#define PART_BYTES_LEAST   128 /* of a block, a leaf: its head is not to be most of it */
+#define BLOCKS_OF_RUN      8   /* of each run there are so many in memory, if that leaves them their size */
 
 struct sort_bin {
     struct firn_group_run *run;
@@ -31,7 +33,7 @@ struct sort_bin {
 
     struct firn_spill *spill; /* NULL: all is in memory so far */
     struct firn_run_writer writer;
-    FIRN_ARRAY(struct firn_sorted_run) runs;
+    struct firn_run_list spilled;
     struct firn_input_run *inputs;
     struct firn_sort_output output;
 };
@@ -87,16 +89,24 @@ static uint64_t spill_share(const struct sort_bin *sort)
     return sort->ordered->run_count > 0 ? merge_bytes(sort) / 2 : merge_bytes(sort);
 }
 
+/* Bytes of a block: several of each run are to fit in memory, at least two if they do not become small. Where these are
+ * too many, runs are merged before (run_reduce.h). */
+static double block_bytes(const struct sort_bin *sort, double runs)
+{
+    double share = (double)spill_share(sort);
+    double fit = FIRN_MAX(share / (BLOCKS_OF_RUN * runs), FIRN_MIN(share / (2 * runs), (double)BLOCK_BYTES_WANTED));
+    double least = (double)BLOCK_BYTES_LEAST + (double)sort->run->schema.leaf_count * PART_BYTES_LEAST;
+    return FIRN_MAX(fit, FIRN_MIN(least, share / BLOCKS_OF_RUN));
+}
+
 static firn_status open_spill(struct firn_op *op, struct sort_bin *sort)
 {
     double runs = batches_expected(sort), bytes = (double)firn_sort_reader_held_bytes(&sort->reader) * runs;
     const struct firn_spill_config config = { .expected_bytes = (uint64_t)bytes };
-    double share = (double)spill_share(sort),
-           row_bytes = (double)firn_sort_reader_held_bytes(&sort->reader) / sort->reader.row_count;
-    double block = FIRN_MAX(share / (BLOCKS_OF_RUN * runs), FIRN_MIN(share / (2 * runs), (double)BLOCK_BYTES_WANTED));
+    double row_bytes = (double)firn_sort_reader_held_bytes(&sort->reader) / sort->reader.row_count;
     FIRN_TRY(firn_spill_open(op, &config, &sort->spill));
     firn_run_writer_init(op, &sort->writer, sort->run, sort->spill,
-                         (uint32_t)FIRN_MAX(FIRN_MIN(block / row_bytes, BLOCK_ROWS_MAX), 1));
+                         (uint32_t)FIRN_MAX(FIRN_MIN(block_bytes(sort, runs) / row_bytes, BLOCK_ROWS_MAX), 1));
     return FIRN_OK;
 }
 
@@ -108,7 +118,7 @@ static firn_status spill_batch(struct firn_op *op, struct sort_bin *sort)
         FIRN_TRY(open_spill(op, sort));
     FIRN_TRY(sort_batch(op, sort, &rows));
     FIRN_TRY(firn_run_writer_put(op, &sort->writer, &rows, &spilled));
-    FIRN_PUSH(op->arena, &sort->runs, spilled);
+    FIRN_PUSH(op->arena, &sort->spilled.runs, spilled);
     clear_batch(sort);
     return FIRN_OK;
 }
@@ -168,8 +178,8 @@ static firn_status merge_all(struct firn_op *op, struct sort_bin *sort)
     const struct firn_run_merge_config config = {
         .run = sort->run,
         .spill = sort->spill,
-        .runs = sort->runs.items,
-        .run_count = (uint32_t)sort->runs.count,
+        .runs = sort->spilled.runs.items,
+        .run_count = (uint32_t)sort->spilled.runs.count,
         .inputs = sort->inputs,
         .input_count = sort->ordered->run_count,
         .key_width = sort->key.key_bytes,
@@ -188,7 +198,7 @@ static void open_inputs(struct firn_op *op, struct sort_bin *sort)
     const struct firn_bin_runs *ordered = sort->ordered;
     uint32_t count = ordered->run_count;
     uint64_t spare = run->chunk_bytes + run->window_bytes - ordered->memory;
-    uint64_t share = merge_bytes(sort) - (sort->runs.count > 0 ? spill_share(sort) : 0);
+    uint64_t share = merge_bytes(sort) - (sort->spilled.runs.count > 0 ? spill_share(sort) : 0);
     sort->inputs = FIRN_NEW_ARRAY(op->arena, struct firn_input_run, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct firn_input_run_config config = {
@@ -216,11 +226,22 @@ static void close_inputs(struct sort_bin *sort, struct firn_output_files *files,
     }
 }
 
+static firn_status reduce_runs(struct firn_op *op, struct sort_bin *sort)
+{
+    const struct firn_run_reduction reduction = {
+        .writer = &sort->writer,
+        .key_width = sort->key.key_bytes,
+        .bytes_max = spill_share(sort),
+    };
+    return sort->spill ? firn_runs_reduce(op, &reduction, &sort->spilled) : FIRN_OK;
+}
+
 static firn_status merge_runs(struct firn_op *op, struct sort_bin *sort)
 {
     if (sort->reader.row_count > 0)
         FIRN_TRY(spill_batch(op, sort));
     free_batch(sort);
+    FIRN_TRY(reduce_runs(op, sort));
     open_inputs(op, sort);
     return merge_all(op, sort);
 }

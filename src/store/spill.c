@@ -140,6 +140,13 @@ firn_status firn_spill_get(struct firn_op *op, const struct firn_spill *spill, u
     return FIRN_OK;
 }
 
+/* Where holes cannot be made the room goes with the file. */
+void firn_spill_drop(struct firn_spill *spill, uint64_t offset, uint64_t len)
+{
+    int failed = fallocate(spill->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)len);
+    (void)failed;
+}
+
 static firn_status write_block(struct firn_op *op, struct firn_spill_stream *stream)
 {
     struct place place = { .len = stream->block.len };
@@ -169,14 +176,6 @@ firn_status firn_spill_finish(struct firn_op *op, struct firn_spill_stream *stre
     return FIRN_OK;
 }
 
-/* Where holes cannot be made the room goes with the file. */
-static void give_back(const struct firn_spill *spill, struct place place)
-{
-    int failed =
-        fallocate(spill->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)place.offset, (off_t)place.len);
-    (void)failed;
-}
-
 static struct place next_place(struct firn_spill_stream *stream)
 {
     struct place place;
@@ -197,14 +196,16 @@ firn_status firn_spill_next(struct firn_op *op, struct firn_spill_stream *stream
     FIRN_TRY(firn_op_check(op));
     struct place place = next_place(stream);
     FIRN_TRY(firn_spill_get(op, stream->spill, place.offset, (size_t)place.len, out));
-    give_back(stream->spill, place);
+    firn_spill_drop(stream->spill, place.offset, place.len);
     return FIRN_OK;
 }
 
 void firn_spill_stream_done(struct firn_spill_stream *stream)
 {
-    while (has_place(stream))
-        give_back(stream->spill, next_place(stream));
+    while (has_place(stream)) {
+        struct place place = next_place(stream);
+        firn_spill_drop(stream->spill, place.offset, place.len);
+    }
     firn_buffer_done(&stream->block);
     firn_buffer_done(&stream->places);
     *stream = (struct firn_spill_stream){ 0 };

@@ -33,6 +33,8 @@ FIRN_CHECKED firn_status firn_spill_put(struct firn_op *op, struct firn_spill *s
 /* Replaces `out` by `len` bytes from `offset`. */
 FIRN_CHECKED firn_status firn_spill_get(struct firn_op *op, const struct firn_spill *spill, uint64_t offset, size_t len,
                                         struct firn_buffer *out);
+/* Gives back the room of bytes that will not be read again. */
+void firn_spill_drop(struct firn_spill *spill, uint64_t offset, uint64_t len);
 
 /* All zeros is a stream that was never begun, which firn_spill_stream_done takes. */
 struct firn_spill_stream {
