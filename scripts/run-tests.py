@@ -125,7 +125,7 @@ class Runner:
         report = os.path.join(self.logs, "interop.xml")
         command = [os.path.join(environment, "bin", "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         command += ["--junitxml", report, os.path.join("tests", "interop")]
-        status = self.run(log, command, FIRN=os.path.join(folder, "src", "cli", "firn"), FIRN_JARS=os.path.join(environment, "jars"))
+        status = self.run(log, command, PYTHONHASHSEED="0", FIRN=os.path.join(folder, "src", "cli", "firn"), FIRN_JARS=os.path.join(environment, "jars"))
         counts = read_junit(report)
         if status and not counts.failures:
             counts.failures.append(f"pytest ended with status {status}")

@@ -29,6 +29,12 @@ def start_spark(lake, cores=2):
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
         "spark.sql.adaptive.enabled": "false",
+        # All rows are looked at before ranges are made: those of a sample differ from run to run.
+        "spark.sql.execution.rangeExchange.sampleSizePerPartition": "1000000",
+        # The tables are so small that compiling a query, by Spark and then by the JVM, takes most of its time.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         f"{catalog}.type": "jdbc",

@@ -2,12 +2,16 @@
 import json
 import os
 import subprocess
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(os.environ.get("FIRN") or os.path.join(ROOT, "build", "src", "cli", "firn"))
 
 # Exit statuses of include/firn/status.h.
 OK, FAILED, USAGE, NOT_FOUND, CONFLICT, UNKNOWN, CORRUPT, PARTIAL, BUSY = range(9)
+
+# How many seconds anything may take before it counts as hanging: far more than the slowest and busiest machine needs.
+PATIENCE = 900
 
 
 class Run:
@@ -44,7 +48,16 @@ class Firn:
         return subprocess.Popen([*self.command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=self.environment)
 
-    def __call__(self, *arguments, status=OK, timeout=300):
+    def kill_when(self, happened, *arguments):
+        """Starts firn and kills it once `happened()`; gives whether what it left behind is that, or it came to its end before."""
+        process = self.start(*arguments)
+        while process.poll() is None and not happened():
+            time.sleep(0.0005)
+        process.kill()
+        process.communicate()
+        return happened()
+
+    def __call__(self, *arguments, status=OK, timeout=PATIENCE):
         """Runs to the end; `status` is the exit status wanted, or several of them."""
         done = subprocess.run([*self.command, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=timeout, env=self.environment)

@@ -11,7 +11,7 @@ import pytest
 
 from checks import check_nothing_left, metadata_of
 from engines import path_of, rows_of_pyiceberg
-from firn import CONFLICT, CORRUPT, FAILED, NOT_FOUND, OK, PARTIAL, Firn
+from firn import CONFLICT, CORRUPT, FAILED, NOT_FOUND, OK, PARTIAL, PATIENCE, Firn
 from iceberg_files import files_below, live_files, manifests_of, read_metadata, snapshot_of
 from lake import Lake, full_name
 from tables import EVENTS, append_events
@@ -68,7 +68,7 @@ def check_one_error(run, *words):
 
 
 def compact(firn, table, status):
-    return firn("--quiet", "rewrite-data-files", table, "--option", "rewrite-all=true", status=status, timeout=60)
+    return firn("--quiet", "rewrite-data-files", table, "--option", "rewrite-all=true", status=status)
 
 
 def truncated(data):
@@ -131,7 +131,7 @@ def test_one_wrong_byte(firn, victim, tmp_path):
             at = chance.randrange(len(good))
             path = tmp_path / os.path.basename(source)
             path.write_bytes(good[:at] + bytes([good[at] ^ (1 << chance.randrange(8))]) + good[at + 1:])
-            firn("--quiet", "inspect", str(path), "--values", status=(OK, FAILED, CORRUPT), timeout=10)
+            firn("--quiet", "inspect", str(path), "--values", status=(OK, FAILED, CORRUPT))
 
 
 @pytest.mark.parametrize("what", ["manifest", "manifest_list"])
@@ -252,7 +252,7 @@ def test_two_at_once(firn, lake, namespace):
     victim = Victim(lake, f"{namespace}.contended", commits=30)
     for _ in range(4):
         both = [firn.start("--quiet", "rewrite-data-files", victim.name, "--option", "rewrite-all=true") for _ in range(2)]
-        outputs = [process.communicate(timeout=120) for process in both]
+        outputs = [process.communicate(timeout=PATIENCE) for process in both]
         statuses = [process.returncode for process in both]
         assert OK in statuses, outputs
         assert set(statuses) <= {OK, CONFLICT}, outputs
@@ -265,6 +265,9 @@ def test_an_append_meanwhile_is_kept(firn, lake, namespace):
     """Commits of another engine between plan and commit."""
     victim = Victim(lake, f"{namespace}.appended", commits=20)
     table = lake.load(victim.identifier)
+    with table.transaction() as change:  # the writer does not rest: the few attempts that are the default may all be in vain
+        change.set_properties({"commit.retry.num-retries": "1000"})
+    table = lake.load(victim.identifier)
     process = firn.start("--quiet", "rewrite-data-files", victim.name, "--option", "rewrite-all=true", "--verify", "full")
     appended = 0
     while process.poll() is None and appended < 50:
@@ -273,7 +276,7 @@ def test_an_append_meanwhile_is_kept(firn, lake, namespace):
             appended += 1
         except Exception:  # pylint: disable=broad-except # firn committed first: PyIceberg does not retry an append
             table = lake.load(victim.identifier)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == OK, (out, err)
     assert len(rows_of_pyiceberg(lake.load(victim.identifier))) == len(victim.rows) + 7 * appended
 
@@ -301,7 +304,7 @@ def test_interrupted(firn, lake, namespace):
     process = firn.start("--quiet", "rewrite-data-files", victim.name, "--option", "rewrite-all=true")
     time.sleep(0.03)
     process.send_signal(2)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode in (OK, FAILED, -2), err
     check_sound(victim)
 

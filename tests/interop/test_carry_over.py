@@ -6,7 +6,7 @@ import pytest
 
 from checks import check_nothing_left, check_verified, metadata_of
 from engines import rows_of_duckdb, rows_of_pyiceberg, rows_of_spark
-from firn import PROGRAM
+from firn import PATIENCE, PROGRAM
 from iceberg_files import DATA, live_files
 from lake import NAME, full_name
 
@@ -32,7 +32,7 @@ class Rewrite:
 
     def finish(self):
         """Delete files and rows carried over, groups planned anew."""
-        out, err = self.process.communicate("\n", timeout=120)
+        out, err = self.process.communicate("\n", timeout=PATIENCE)
         assert self.process.returncode == 0, err
         return [int(number) for number in out.split("\n")[0].split()]
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from checks import metadata_of
-from firn import NOT_FOUND, OK, USAGE
+from firn import NOT_FOUND, OK, PATIENCE, USAGE
 from iceberg_files import live_files
 from lake import full_name
 from tables import EVENTS, append_events
@@ -197,7 +197,7 @@ def test_inspect_each_kind(firn, lake, table):
 def test_demo(firn, tmp_path):
     from pyiceberg.catalog.sql import SqlCatalog
 
-    run = firn("demo", str(tmp_path / "demo"), "--commits", "200", timeout=200)
+    run = firn("demo", str(tmp_path / "demo"), "--commits", "200")
     assert "firn " in run.out, "the demo names the next command to try"
     database = next((tmp_path / "demo").rglob("*.db"))
     catalog = SqlCatalog("demo", uri=f"sqlite:///{database}")
@@ -211,7 +211,7 @@ def test_json_is_one_document(firn, table):
 
 
 def start_limited(firn, *arguments, **how):
-    return subprocess.run([*firn.command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100,
+    return subprocess.run([*firn.command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
                           env=firn.environment, **how)
 
 

@@ -7,13 +7,14 @@ import time
 import pytest
 
 from checks import check_nothing_left
-from engines import path_of, rows_of_pyiceberg
+from engines import rows_of_pyiceberg
 from firn import OK
 from lake import full_name
 from tables import EVENTS, append_events
 from twice import Twice
 
 KILLS = 8
+TRIES = 200
 REWRITE = ["rewrite-data-files", "--option", "rewrite-all=true", "--option", "max-file-group-input-files=3"]
 EXPIRE = ["expire-snapshots", "--older-than", "0s"]
 
@@ -46,6 +47,39 @@ def how_long(firn, many, arguments):
     return time.monotonic() - start
 
 
+def kinds_of_events(many):
+    """What the journals tell that lie there."""
+    try:
+        return {name.split(".")[-2] for name in os.listdir(f"{many.folder}/metadata/_firn_journal")}
+    except FileNotFoundError:
+        return set()
+
+
+def kill_among_groups(firn, many, may_try=False):
+    """A rewrite killed when some groups are finished, before it tries to commit, or then."""
+    def happened():
+        kinds = kinds_of_events(many)
+        return "group" in kinds and ("attempt" in kinds) == may_try
+
+    for _ in range(TRIES):
+        if firn.kill_when(happened, *command(many, REWRITE)):
+            return
+        many.restore()
+    raise AssertionError("never killed in the middle")
+
+
+def run_again(firn, lake, many, arguments, rows):
+    """The report of the run after a killed one."""
+    assert rows_of_pyiceberg(lake.load(many.identifier)) == rows
+    report = firn(*command(many, arguments)).json
+    table = lake.load(many.identifier)
+    assert rows_of_pyiceberg(table) == rows
+    check_nothing_left(table.location(), table.metadata_location)
+    assert not kinds_of_events(many)
+    many.restore()
+    return report
+
+
 def kill_and_run_again(firn, lake, many, arguments):
     """Gives the report of the run that follows each kill."""
     took = how_long(firn, many, arguments)
@@ -53,19 +87,19 @@ def kill_and_run_again(firn, lake, many, arguments):
     chance = random.Random(7)
     for place in range(KILLS):
         kill_after(firn, took * (place + chance.random()) / KILLS, command(many, arguments))
-        assert rows_of_pyiceberg(lake.load(many.identifier)) == rows
-        yield firn(*command(many, arguments)).json
-        table = lake.load(many.identifier)
-        assert rows_of_pyiceberg(table) == rows
-        check_nothing_left(table.location(), table.metadata_location)
-        assert os.listdir(path_of(table.location()) + "/metadata/_firn_journal") == []
-        many.restore()
+        yield run_again(firn, lake, many, arguments, rows)
 
 
 def test_rewrite(firn, lake, many):
-    reports = list(kill_and_run_again(firn, lake, many, REWRITE))
-    assert sum(report["reused_groups_count"] for report in reports) > 0
-    assert sum(report["leftover_files_count"] for report in reports) > 0
+    for _ in kill_and_run_again(firn, lake, many, REWRITE):
+        pass
+    rows = rows_of_pyiceberg(lake.load(many.identifier))
+    reused = leftover = tries = 0
+    while not (reused and leftover):
+        assert tries < TRIES, (reused, leftover)
+        kill_among_groups(firn, many, may_try=tries % 2 == 1)
+        report = run_again(firn, lake, many, REWRITE, rows)
+        reused, leftover, tries = reused + report["reused_groups_count"], leftover + report["leftover_files_count"], tries + 1
 
 
 def test_rewrite_in_several_commits(firn, lake, many):
@@ -85,14 +119,9 @@ def test_expire(firn, lake, many):
 def test_shown_and_cleared(firn, lake, many):
     """What `firn journal` says of a killed run, and --clear."""
     name = full_name(many.identifier)
-    took = how_long(firn, many, REWRITE)
-    runs, turn = [], 0
-    while not (runs and runs[0]["groups"] and runs[0]["attempt_ms"] is None):
-        many.restore()
-        turn += 1
-        assert turn < 40, "never killed in the middle"
-        kill_after(firn, took * (0.2 + 0.02 * turn), command(many, REWRITE))
-        runs = firn("--output", "json", "journal", name).json["runs"]
+    kill_among_groups(firn, many)
+    runs = firn("--output", "json", "journal", name).json["runs"]
+    assert runs[0]["groups"] and runs[0]["attempt_ms"] is None
     assert runs[0]["state"] == "killed" and runs[0]["procedure"] == "rewrite-data-files"
     text = firn("journal", name).out
     assert "killed" in text and "finished group" in text and "next run: use the finished groups" in text

@@ -12,7 +12,7 @@ import pytest
 
 from checks import check_files, check_verified
 from engines import path_of, rows_of_duckdb, rows_of_pyiceberg
-from firn import BUSY, FAILED, OK, PARTIAL, USAGE
+from firn import BUSY, FAILED, OK, PARTIAL, PATIENCE, USAGE
 from iceberg_files import files_below, live_files, read_metadata
 from lake import full_name
 from tables import EVENTS, append_events
@@ -102,7 +102,7 @@ def test_one_run_at_a_time(firn, lake, table):
     before = rows_of_pyiceberg(lake.load(table))
     first = firn.start("--quiet", "maintain", full_name(table), "--force")
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while newest_lease(lake, table) is None and time.monotonic() < deadline:
             time.sleep(0.001)
         first.send_signal(signal.SIGSTOP)
@@ -114,7 +114,7 @@ def test_one_run_at_a_time(firn, lake, table):
             assert plan["lease"]["holder"].endswith(f"process {first.pid}")
     finally:
         first.send_signal(signal.SIGCONT)
-        first.communicate(timeout=120)
+        first.communicate(timeout=PATIENCE)
     assert first.returncode == OK
     maintain(firn, table, "--force")
     assert rows_of_pyiceberg(lake.load(table)) == before
@@ -126,11 +126,11 @@ def test_told_to_stop(firn, lake, table):
     """A run that is stopped gives its lease back."""
     before = rows_of_pyiceberg(lake.load(table))
     run = firn.start("--quiet", "maintain", full_name(table), "--force")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while newest_lease(lake, table) is None and time.monotonic() < deadline:
         time.sleep(0.001)
     run.terminate()
-    run.communicate(timeout=120)
+    run.communicate(timeout=PATIENCE)
     assert run.returncode in (OK, FAILED) and not newest_lease(lake, table)["held"]
     maintain(firn, table, "--force")
     assert rows_of_pyiceberg(lake.load(table)) == before

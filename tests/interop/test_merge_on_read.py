@@ -17,8 +17,9 @@ from file_writers import Files, merged_positions, partition_of
 from iceberg_files import DATA, EQUALITY_DELETES, identity, live_files
 from lake import full_name
 from model import Model
+from seeds import first_seed
 
-FIRST_SEED = int(os.environ.get("FIRN_SEED") or 1000)
+FIRST_SEED = first_seed(1000)
 SEQUENCES = int(os.environ.get("FIRN_SEQUENCES") or 4)
 STEPS = int(os.environ.get("FIRN_STEPS") or 14)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from firn import PROGRAM
+from firn import PATIENCE, PROGRAM
 
 COMPARE = os.path.join(os.path.dirname(PROGRAM), "..", "..", "tests", "format_test_page_facts")
 ROWS = 4000
@@ -62,7 +62,7 @@ def table():
 def compare(folder):
     """The program that goes through the corpus takes any folder of files."""
     (folder / "EXPECTED.json").write_text("{}", encoding="utf-8")
-    run = subprocess.run([COMPARE], env={**os.environ, "FIRN_CORPUS": str(folder)}, capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([COMPARE], env={**os.environ, "FIRN_CORPUS": str(folder)}, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 

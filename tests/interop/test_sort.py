@@ -36,8 +36,7 @@ TARGET = 256 * 1024
 OPTIONS = {"rewrite-all": "true", "target-file-size-bytes": TARGET}
 
 PREDICATES = 1000
-# Spark's ranges come from a random sample: one call on one table gave 278 and 309 MB in two runs. firn's are the same at each run.
-# Within Spark's own spread, less is not better.
+# Less is not better within the spread that Spark itself has where its ranges come from samples: 278 and 309 MB in two runs.
 TOLERANCE = 1.15
 
 

@@ -13,7 +13,7 @@ import pytest
 from articles import ARTICLES, SEEDS, call_blocks, catalog_of_article
 from checks import check_verified
 from engines import rows_of_pyiceberg
-from firn import FAILED, NOT_FOUND, OK, USAGE, Firn
+from firn import FAILED, NOT_FOUND, OK, PATIENCE, USAGE, Firn
 from lake import full_name
 from tables import EVENTS, append_events
 from twice import Twice
@@ -242,7 +242,7 @@ class Terminal:
     def type(self, keys, until):
         """Types, and reads until a text is there."""
         os.write(self.file, keys.encode())
-        seen, end = "", time.monotonic() + 30
+        seen, end = "", time.monotonic() + PATIENCE
         while until not in seen:
             assert time.monotonic() < end, seen
             if select.select([self.file], [], [], 1)[0]:
