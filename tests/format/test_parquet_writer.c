@@ -483,6 +483,8 @@ static void check_chunk(struct firn_op *op, const struct firn_column_chunk *writ
     assert_int_equal(read->encoding_count, written->encoding_count);
     assert_int_equal(read->encoding_stats_count, written->encoding_stats_count);
     assert_int_equal(read->statistics.null_count, written->statistics.null_count);
+    bool has_bounds = read->statistics.null_count == 0; /* of the only row */
+    CHECK(has_bounds || (!read->statistics.min_value.data && !read->statistics.max_value.data), "bounds of no values");
     assert_int_equal(read->offset_index_offset, written->offset_index_offset);
     assert_int_equal(read->column_index_offset, written->column_index_offset);
     CHECK_OK(op, firn_offset_index_parse(

@@ -78,6 +78,12 @@ static void *keep(struct firn_arena *arena, const void *items, size_t count, siz
     return kept;
 }
 
+/* A bound that is not there stays so: one of no bytes is none of a number's, and readers fail at it. */
+static struct firn_bytes keep_bound(struct firn_arena *arena, struct firn_bytes bound)
+{
+    return bound.data ? firn_bytes_copy(arena, bound) : bound;
+}
+
 /* The metadata alone of a chunk, in as little memory as they need: there may be very many until the file ends. */
 static struct firn_column_chunk keep_metadata(struct firn_arena *arena, const struct firn_column_chunk *chunk)
 {
@@ -86,8 +92,8 @@ static struct firn_column_chunk keep_metadata(struct firn_arena *arena, const st
     struct firn_size_statistics *sizes = &kept.sizes;
     kept.encodings = keep(arena, chunk->encodings, chunk->encoding_count, sizeof *kept.encodings);
     kept.encoding_stats = keep(arena, chunk->encoding_stats, chunk->encoding_stats_count, sizeof *kept.encoding_stats);
-    statistics->min_value = firn_bytes_copy(arena, statistics->min_value);
-    statistics->max_value = firn_bytes_copy(arena, statistics->max_value);
+    statistics->min_value = keep_bound(arena, statistics->min_value);
+    statistics->max_value = keep_bound(arena, statistics->max_value);
     sizes->rep_histogram = keep(arena, sizes->rep_histogram, sizes->rep_histogram_count, sizeof(int64_t));
     sizes->def_histogram = keep(arena, sizes->def_histogram, sizes->def_histogram_count, sizeof(int64_t));
     return kept;
