@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench bench-deletes bench-orphans bench-expire bench-manifests bench-scenario bench-sorting install format clean
+.PHONY: all demo test bench bench-deletes bench-orphans bench-expire bench-manifests bench-scenario bench-sorting bench-merging install format clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -30,6 +30,9 @@ bench-deletes: all
 
 bench-sorting: all
 	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/sorting.py --cache $(abspath $(BUILD))/bench $(ARGS)
+
+bench-merging: all
+	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/merging.py --cache $(abspath $(BUILD))/bench $(ARGS)
 
 bench-orphans: all
 	@FIRN=$(abspath $(BUILD))/src/cli/firn "$$(scripts/interop-env.sh)/bin/python" bench/orphans.py --cache $(abspath $(BUILD))/bench $(ARGS)

@@ -26,6 +26,7 @@ class Measure:
             sys.exit(f"{command[0]} failed with status {process.returncode}")
         self.cpu = usage.ru_utime + usage.ru_stime
         self.memory = usage.ru_maxrss * 1024
+        self.written = usage.ru_oublock * 512  # temporary files included, unless they lie in memory
         self.bytes = self.files = 0
 
 

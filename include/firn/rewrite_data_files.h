@@ -6,6 +6,7 @@
 #include "firn/price.h"
 #include "firn/progress.h"
 #include "firn/rung.h"
+#include "firn/sort_way.h"
 
 struct firn_pool;
 
@@ -48,9 +49,10 @@ struct firn_rewrite_data_files_args {
  * "spec_id", "output_spec_id", "input_bytes", "input_files", "expected_output_files", "files": [{"path", "bytes",
  * "records", "reason"}], "deletes": [{"kind", "path", "sequence_number", "bytes", "records", "data_files" (of the
  * group), "data_files_of_table", "rows_max", "is_exact"}], "deletes_total": {"files", "bytes", "opened_per_scan",
- * "bytes_per_scan", "rows_min", "rows_max"}, "outputs": [{"input_bytes" (less what is known to be deleted), "pieces":
- * [{"file", "offset", "length"}]}]}], "skipped": [{"path", "bytes", "records", "partition", "reason"}], "left"
- * (what is beyond the limits): {"groups", "files", "bytes"}}.
+ * "bytes_per_scan", "rows_min", "rows_max"}, "outputs": [{"input_bytes" (less what is known to be deleted), "sort_way"
+ * (where rows are put in order: "sorted", "merged" or "concatenated"), "pieces": [{"file", "offset", "length"}]}]}],
+ * "skipped": [{"path", "bytes", "records", "partition", "reason"}], "left" (what is beyond the limits): {"groups",
+ * "files", "bytes"}}.
  *
  * "deletes" may be cut to the dearest files where the plan has very many; "deletes_total" counts all. "rows_max" of a
  * delete file is the number of the group's rows that it deletes, exactly or at most; a scan opens the
@@ -88,17 +90,18 @@ struct firn_rewrite_data_files_report {
     int64_t added_bytes_count;
     int64_t left_alone_files_count; /* qualifying files firn could not rewrite (ORC, Avro, encrypted, ...) */
     int64_t commits, failed_commits;
-    int64_t replanned_groups_count;     /* lost to commits of others, planned anew on the table as it was then */
-    int64_t carried_delete_files_count; /* written anew for deletes that others committed while this ran */
-    int64_t carried_rows_count;         /* that these delete */
-    int64_t reused_groups_count;        /* that an earlier run had finished, and did not commit */
-    int64_t leftover_files_count;       /* deleted, of earlier runs that did not end */
-    int64_t rows;                       /* written */
-    int64_t deleted_rows_count;         /* left out, since delete files say so */
-    int64_t kept_delete_files_count;    /* applied, and kept: they apply to data files that were not rewritten */
-    int64_t kept_for_data_files_count;  /* so many */
-    struct firn_rung_counts pages;      /* of the data files: what was done to them */
-    struct firn_rewrite_left left;      /* for want of bytes, requests or time */
+    int64_t replanned_groups_count;         /* lost to commits of others, planned anew on the table as it was then */
+    int64_t carried_delete_files_count;     /* written anew for deletes that others committed while this ran */
+    int64_t carried_rows_count;             /* that these delete */
+    int64_t reused_groups_count;            /* that an earlier run had finished, and did not commit */
+    int64_t leftover_files_count;           /* deleted, of earlier runs that did not end */
+    int64_t rows;                           /* written */
+    int64_t deleted_rows_count;             /* left out, since delete files say so */
+    int64_t kept_delete_files_count;        /* applied, and kept: they apply to data files that were not rewritten */
+    int64_t kept_for_data_files_count;      /* so many */
+    struct firn_rung_counts pages;          /* of the data files: what was done to them */
+    int64_t sort_ways[FIRN_SORT_WAY_COUNT]; /* outputs to be (of a sort: groups) that were put in order so */
+    struct firn_rewrite_left left;          /* for want of bytes, requests or time */
     int64_t elapsed_ms;
     int64_t snapshot_id; /* last committed; -1: none */
     struct firn_text *warnings;

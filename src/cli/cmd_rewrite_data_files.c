@@ -137,6 +137,23 @@ static void print_order(struct cli *cli, const json_t *plan)
     fprintf(cli->out, "\n");
 }
 
+/* Groups with files that need not be sorted again. */
+static void print_sort_ways(struct cli *cli, const json_t *group)
+{
+    int counts[FIRN_SORT_WAY_COUNT] = { 0 };
+    const json_t *output;
+    size_t index;
+    json_array_foreach(json_object_get(group, "outputs"), index, output) for (int w = 0; w < FIRN_SORT_WAY_COUNT; w++)
+        counts[w] += firn_text_is(cli_member_text(output, "sort_way"), firn_sort_way_names[w]);
+    if (counts[FIRN_SORT_WAY_MERGED] + counts[FIRN_SORT_WAY_CONCATENATED] == 0)
+        return;
+    fprintf(cli->out, "group %" PRId64 ": files are in order already,", cli_member_i64(group, "group"));
+    for (int w = 0; w < FIRN_SORT_WAY_COUNT; w++)
+        if (counts[w] > 0)
+            fprintf(cli->out, " %d %s", counts[w], firn_sort_way_names[w]);
+    fprintf(cli->out, "\n");
+}
+
 /* What limits leave is for a later run. */
 static void print_left(struct firn_op *op, struct cli *cli, int64_t groups, int64_t files, int64_t bytes)
 {
@@ -159,6 +176,7 @@ static firn_status print_plan(struct firn_op *op, struct cli *cli, const struct 
     cli_print_groups(op, cli, groups, &cli_rewrite_groups);
     cli_print_estimate(op, cli, work);
     print_left(op, cli, cli_member_i64(left, "groups"), cli_member_i64(left, "files"), cli_member_i64(left, "bytes"));
+    json_array_foreach(groups, index, group) print_sort_ways(cli, group);
     json_array_foreach(groups, index, group) print_columns(cli, group);
     json_array_foreach(groups, index, group) print_deletes(op, cli, group);
     cli_print_group_files(op, cli, groups, "rewrite");
@@ -192,10 +210,27 @@ static void print_pages(struct firn_op *op, struct cli *cli, const struct firn_r
         fprintf(cli->out, "\n");
 }
 
-static json_t *pages_json(const void *context)
+/* How rows were put in order, where that was asked for. */
+static void print_ways_done(struct cli *cli, const int64_t ways[FIRN_SORT_WAY_COUNT])
+{
+    const char *before = "order: ";
+    for (int w = 0; w < FIRN_SORT_WAY_COUNT; w++) {
+        if (ways[w] > 0)
+            fprintf(cli->out, "%s%" PRId64 " %s", before, ways[w], firn_sort_way_names[w]);
+        before = ways[w] > 0 ? ", " : before;
+    }
+    if (before[0] == ',')
+        fprintf(cli->out, "\n");
+}
+
+static json_t *details_json(const void *context)
 {
     const struct firn_rewrite_data_files_report *report = context;
-    return json_pack("{s:o}", "pages", firn_rung_counts_json(&report->pages));
+    json_t *ways = json_object();
+    for (int w = 0; w < FIRN_SORT_WAY_COUNT; w++)
+        if (report->sort_ways[w] > 0)
+            json_object_set_new(ways, firn_sort_way_names[w], json_integer(report->sort_ways[w]));
+    return json_pack("{s:o, s:o}", "pages", firn_rung_counts_json(&report->pages), "sort_ways", ways);
 }
 
 static void print_remarks(struct firn_op *op, struct cli *cli, const void *context)
@@ -209,6 +244,7 @@ static void print_remarks(struct firn_op *op, struct cli *cli, const void *conte
                 FIRN_FMT(cli_duration_text(arena, report->elapsed_ms)), FIRN_FMT(cli_count_text(arena, report->rows)),
                 report->snapshot_id);
     print_pages(op, cli, &report->pages);
+    print_ways_done(cli, report->sort_ways);
     print_left(op, cli, report->left.groups, report->left.files, report->left.bytes);
     if (report->reused_groups_count > 0)
         fprintf(cli->out, "%.*s file groups had been finished by a run that did not end\n",
@@ -267,7 +303,7 @@ static firn_status print_report(struct firn_op *op, struct cli *cli,
         .snapshot_id = report->snapshot_id,
         .warnings = report->warnings,
         .warning_count = report->warning_count,
-        .more_json = pages_json,
+        .more_json = details_json,
         .print_remarks = print_remarks,
         .report = report,
         .work = work,
@@ -371,7 +407,9 @@ const struct cli_command cmd_rewrite_data_files = {
         "columns (nested ones with dots) and transforms such as bucket(16, id), truncate(4, name), days(ts), each with "
         "ASC or DESC and NULLS FIRST or LAST. zorder(a, b) interleaves the bits of columns as Spark does, to the byte; "
         "hilbert(a, b) lays a Hilbert curve through the range of the columns' values. New files carry the id of the "
-        "table's sort order that is the same, if there is one. Which files are taken is decided as for binpack; "
+        "table's sort order that is the same, if there is one. Files that carry it are not sorted again: they are put "
+        "end to end, or merged where they overlap, as far as memory has room for a row group of each; what is not in "
+        "order after all is sorted. Which files are taken is decided as for binpack; "
         "rewrite-all=true takes all, rewrite-unsorted-only=true those that are not marked as sorted by this order, and "
         "sorted ones whose ranges overlap each other or what is rewritten. compression-factor multiplies the size that "
         "the number of files is worked "

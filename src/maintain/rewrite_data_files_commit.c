@@ -119,6 +119,8 @@ static void count_committed(struct firn_rewrite_run *run, const uint32_t *batch,
         report->rows += result->rows_out;
         report->deleted_rows_count += result->rows_deleted;
         firn_rung_counts_add(&report->pages, &result->rungs);
+        for (int w = 0; w < FIRN_SORT_WAY_COUNT; w++)
+            report->sort_ways[w] += result->sort_ways[w];
         for (uint32_t j = 0; j < result->file_count; j++)
             report->added_bytes_count += result->files[j].file_bytes;
     }

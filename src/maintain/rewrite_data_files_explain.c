@@ -148,6 +148,9 @@ static json_t *outputs_json(const struct firn_planned_group *group)
         }
         json_t *output = json_object();
         firn_json_set_i64(output, "input_bytes", group->bin_bytes[i]);
+        if (group->ordering)
+            firn_json_set_text(output, "sort_way",
+                               firn_text_of(firn_sort_way_names[firn_rewrite_bin_way(&group->bins[i])]));
         firn_json_set(output, "pieces", pieces);
         json_array_append_new(outputs, output);
     }

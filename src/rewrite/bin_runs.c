@@ -17,6 +17,16 @@ enum { RUNS_MAX = 128 };
 
 const char *const firn_sort_way_names[FIRN_SORT_WAY_COUNT] = { "sorted", "merged", "concatenated" };
 
+enum firn_sort_way firn_rewrite_bin_way(const struct firn_rewrite_bin *bin)
+{
+    if (bin->run_count == 0)
+        return FIRN_SORT_WAY_SORTED;
+    for (uint32_t i = 0; i < bin->piece_count; i++)
+        if (bin->piece_runs[i] == FIRN_NO_RUN)
+            return FIRN_SORT_WAY_MERGED;
+    return bin->run_count == 1 ? FIRN_SORT_WAY_CONCATENATED : FIRN_SORT_WAY_MERGED;
+}
+
 static uint64_t piece_memory(const struct firn_group_run *run, const struct firn_rewrite_piece *piece)
 {
     const struct firn_data_file *file = &run->group->inputs[piece->input];
@@ -92,7 +102,7 @@ void firn_bin_runs_choose(struct firn_op *op, const struct firn_group_run *run, 
         return;
     struct firn_bin_runs runs;
     list_runs(op, run, bin, &runs);
-    runs.way = runs.run_count == 1 && runs.rest.count == 0 ? FIRN_SORT_WAY_CONCATENATED : FIRN_SORT_WAY_MERGED;
+    runs.way = firn_rewrite_bin_way(bin);
     if (runs.way == FIRN_SORT_WAY_MERGED)
         keep_what_fits(run, bin, &runs);
     if (runs.rest.bytes <= out->rest.bytes / 2)

@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "base/uuid.h"
 #include "firn/progress.h"
+#include "firn/sort_way.h"
 #include "rewrite/layout.h"
 #include "rewrite/ordering.h"
 #include "rewrite/row_map.h"
@@ -40,14 +41,8 @@ struct firn_rewrite_bin {
     uint32_t run_count;
 };
 
-/* How the rows of a bin came to be in order. */
-enum firn_sort_way {
-    FIRN_SORT_WAY_SORTED,
-    FIRN_SORT_WAY_MERGED,       /* runs among the inputs were read forward side by side; the rest was sorted */
-    FIRN_SORT_WAY_CONCATENATED, /* inputs in order were put one behind the other, pages copied where they may be */
-    FIRN_SORT_WAY_COUNT
-};
-extern const char *const firn_sort_way_names[FIRN_SORT_WAY_COUNT];
+/* How its rows will be put in order, if that is to be done and what is said of its pieces is right. */
+enum firn_sort_way firn_rewrite_bin_way(const struct firn_rewrite_bin *bin);
 
 struct firn_rewrite_group {
     uint32_t index; /* in the plan; names output files */

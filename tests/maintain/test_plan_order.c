@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/math.h"
+#include "maintain/key_range.h"
 #include "maintain/rewrite_data_files.h"
 
 #define MEBIBYTE INT64_C(1048576)
@@ -427,6 +428,96 @@ static void outputs_are_those_of_the_reference(void **state)
     }
 }
 
+/* Files that follow each other are one run, those that overlap it another; what is not sorted comes last. */
+static void runs_are_laid_out(void **state)
+{
+    static const struct {
+        struct sim_file files[4];
+        uint32_t inputs[4], runs[4]; /* of the pieces, as they are laid out */
+        uint32_t run_count;
+        enum firn_sort_way way;
+    } cases[] = {
+        { { { 1, 5 }, { 6, 9 }, { 3, 4 }, { 0, 9, .is_unsorted = true } },
+          { 0, 2, 1, 3 },
+          { 0, 1, 0, FIRN_NO_RUN },
+          2,
+          FIRN_SORT_WAY_MERGED },
+        { { { 30, 31 }, { 5, 7 }, { 7, 7 }, { 8, 20 } },
+          { 1, 2, 3, 0 },
+          { 0, 0, 0, 0 },
+          1,
+          FIRN_SORT_WAY_CONCATENATED },
+        { { { 1, 9 }, { 2, 9 }, { 3, 9 }, { 4, 9 } }, { 0, 1, 2, 3 }, { 0, 1, 2, 3 }, 4, FIRN_SORT_WAY_MERGED },
+        { { { .is_unsorted = true }, { .is_unsorted = true }, { .is_unsorted = true }, { .is_unsorted = true } },
+          { 0, 1, 2, 3 },
+          { 0 },
+          0,
+          FIRN_SORT_WAY_SORTED },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_rewrite_plan plan;
+        uint32_t places[] = { 0, 1, 2, 3 };
+        struct firn_planned_group group = { .files = places, .file_count = 4, .bytes = 4 };
+        CHECK_OK(op, bind(op, 1, "sort", NULL, NULL, &plan));
+        plan.files = FIRN_NEW_ARRAY(op->arena, struct firn_planned_file, 4);
+        for (size_t f = 0; f < 4; f++)
+            add_file(op, &cases[i].files[f], &plan);
+        CHECK_OK(op, firn_rewrite_plan_bins(op, &plan, &group));
+        const struct firn_rewrite_bin *bin = &group.bins[0];
+        CHECK(bin->run_count == cases[i].run_count, "case %zu: %u runs", i, bin->run_count);
+        CHECK(firn_rewrite_bin_way(bin) == cases[i].way, "case %zu", i);
+        for (size_t p = 0; p < 4; p++)
+            CHECK(bin->pieces[p].input == cases[i].inputs[p] &&
+                      (!bin->piece_runs || bin->piece_runs[p] == cases[i].runs[p]),
+                  "case %zu: piece %zu", i, p);
+    }
+}
+
+/* Bounds of a later field decide where those before are one value. */
+static void later_fields_decide(void **state)
+{
+    static const struct {
+        int64_t first[2][2], second[2][2]; /* least and greatest of both files, in id and ts */
+        bool descending;                   /* ts */
+        enum firn_key_relation relation;
+    } cases[] = {
+        { { { 1, 4 }, { 0, 9 } }, { { 5, 6 }, { 0, 9 } }, false, FIRN_KEYS_APART },
+        { { { 1, 5 }, { 0, 9 } }, { { 5, 6 }, { 9, 12 } }, false, FIRN_KEYS_APART },
+        { { { 1, 5 }, { 0, 9 } }, { { 5, 6 }, { 8, 12 } }, false, FIRN_KEYS_MEET },
+        { { { 5, 5 }, { 0, 9 } }, { { 5, 5 }, { 8, 12 } }, false, FIRN_KEYS_OVERLAP },
+        { { { 5, 5 }, { 0, 9 } }, { { 5, 5 }, { 9, 12 } }, false, FIRN_KEYS_APART },
+        { { { 5, 5 }, { 8, 9 } }, { { 5, 5 }, { 0, 8 } }, true, FIRN_KEYS_APART },
+        { { { 5, 5 }, { 8, 9 } }, { { 5, 5 }, { 0, 9 } }, true, FIRN_KEYS_OVERLAP },
+        { { { 1, 5 }, { 0, 9 } }, { { 4, 6 }, { 10, 12 } }, false, FIRN_KEYS_OVERLAP },
+    };
+    struct firn_op *op = test_op(state);
+    struct firn_ordering_field fields[2] = { { .source_id = 1 }, { .source_id = 3 } };
+    struct firn_ordering ordering = { .fields = fields, .field_count = 2, .sort_order_id = 1 };
+    static int32_t ids[] = { 1, 3 };
+    static int64_t no_nulls[] = { 0, 0 };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct firn_key_measure measure;
+        struct firn_key_range ranges[2];
+        fields[1].descending = cases[i].descending;
+        CHECK_OK(op, firn_key_measure_new(op, make_metadata(op, 1), &ordering, &measure));
+        for (size_t f = 0; f < 2; f++) {
+            const int64_t(*values)[2] = f == 0 ? cases[i].first : cases[i].second;
+            struct firn_bytes least[] = { number_bytes(op, values[0][0]), number_bytes(op, values[1][0]) };
+            struct firn_bytes greatest[] = { number_bytes(op, values[0][1]), number_bytes(op, values[1][1]) };
+            const struct firn_data_file file = {
+                .record_count = 9,
+                .lower_bounds = { ids, least, 2, true },
+                .upper_bounds = { ids, greatest, 2, true },
+                .null_value_counts = { ids, no_nulls, 2, true },
+            };
+            ranges[f] = firn_key_range_of(op->arena, &measure, &file, false);
+        }
+        enum firn_key_relation relation = firn_key_range_followed(&measure, &ranges[0], &ranges[1]);
+        CHECK(relation == cases[i].relation, "case %zu: %d", i, relation);
+    }
+}
+
 /* The curve goes through what the group's files say; a column that one of them does not know is left as it is. */
 static void curves_span_the_group(void **state)
 {
@@ -455,6 +546,8 @@ int main(void)
         TEST(texts_that_were_cut_may_overlap),
         TEST(one_rewrite_sets_files_apart),
         TEST(outputs_are_those_of_the_reference),
+        TEST(runs_are_laid_out),
+        TEST(later_fields_decide),
         TEST(curves_span_the_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
