@@ -111,8 +111,7 @@ uint64_t firn_output_memory(const struct firn_output *output)
 
 bool firn_output_is_crowded(const struct firn_output *output)
 {
-    return output->writer &&
-           firn_parquet_writer_memory(output->writer) + output->file_arena.used_bytes > output->run->metadata_bytes;
+    return output->writer && firn_parquet_writer_memory(output->writer) > output->run->metadata_bytes;
 }
 
 uint64_t firn_output_file_bytes(const struct firn_output *output)
@@ -176,8 +175,7 @@ static firn_status write_row_group(struct firn_op *op, struct firn_output *outpu
     FIRN_TRY(
         firn_pool_run(op, run->context->pool, run->schema.leaf_count, finish_width(output), finish_chunk, &finishing));
     for (uint32_t i = 0; i < run->schema.leaf_count; i++)
-        FIRN_TRY(
-            firn_column_totals_add(op, &output->file_arena, &output->totals[i], &run->schema.leaves[i], &chunks[i]));
+        FIRN_TRY(firn_column_totals_add(op, &output->totals[i], &run->schema.leaves[i], &chunks[i]));
     if (!output->writer)
         FIRN_TRY(open_file(op, output));
     return firn_parquet_writer_add(op, output->writer, chunks, output->row_group_rows);
@@ -277,7 +275,8 @@ static void forget_file(struct firn_output *output)
     output->writer = NULL;
     output->store_writer = NULL;
     output->file_rows = 0;
-    memset(output->totals, 0, output->run->schema.leaf_count * sizeof *output->totals);
+    for (uint32_t i = 0; i < output->run->schema.leaf_count; i++)
+        firn_column_totals_clear(&output->totals[i]);
     firn_arena_done(&output->file_arena);
 }
 

@@ -14,21 +14,26 @@ static const struct firn_field *field_of(const struct firn_output_leaf *leaf)
     return leaf->field ? leaf->field : &lineage[leaf->role];
 }
 
-static struct firn_value keep_value(struct firn_arena *arena, struct firn_value value)
+/* Bytes go to `kept`, as chunks do before their file. */
+static firn_status keep_value(struct firn_op *op, struct firn_value value, struct firn_buffer *kept,
+                              struct firn_value *out)
 {
+    *out = value;
     switch (value.type) {
     case FIRN_TYPE_STRING:
     case FIRN_TYPE_UUID:
     case FIRN_TYPE_FIXED:
     case FIRN_TYPE_BINARY:
-        value.bytes = firn_bytes_copy(arena, value.bytes);
-        return value;
+        firn_buffer_clear(kept);
+        FIRN_TRY(firn_buffer_append(op, kept, value.bytes.data, value.bytes.len));
+        out->bytes = firn_buffer_bytes(kept);
+        return FIRN_OK;
     default:
-        return value;
+        return FIRN_OK;
     }
 }
 
-static firn_status add_bounds(struct firn_op *op, struct firn_arena *arena, struct firn_column_totals *totals,
+static firn_status add_bounds(struct firn_op *op, struct firn_column_totals *totals,
                               const struct firn_output_leaf *leaf, const struct firn_chunk_metrics *metrics)
 {
     struct firn_value lower, upper;
@@ -36,9 +41,9 @@ static firn_status add_bounds(struct firn_op *op, struct firn_arena *arena, stru
     FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, type, metrics->min, &lower));
     FIRN_TRY(firn_leaf_value_of_plain(op, leaf->node, type, metrics->max, &upper));
     if (!totals->has_bounds || firn_value_compare(&lower, &totals->lower) < 0)
-        totals->lower = keep_value(arena, lower);
+        FIRN_TRY(keep_value(op, lower, &totals->lower_bytes, &totals->lower));
     if (!totals->has_bounds || firn_value_compare(&upper, &totals->upper) > 0)
-        totals->upper = keep_value(arena, upper);
+        FIRN_TRY(keep_value(op, upper, &totals->upper_bytes, &totals->upper));
     totals->has_bounds = true;
     return FIRN_OK;
 }
@@ -49,7 +54,7 @@ static bool has_bounds_in_metrics(const struct firn_output_leaf *leaf)
     return !leaf->repeated && !leaf->in_variant && type != FIRN_TYPE_GEOMETRY && type != FIRN_TYPE_GEOGRAPHY;
 }
 
-firn_status firn_column_totals_add(struct firn_op *op, struct firn_arena *arena, struct firn_column_totals *totals,
+firn_status firn_column_totals_add(struct firn_op *op, struct firn_column_totals *totals,
                                    const struct firn_output_leaf *leaf, const struct firn_encoded_chunk *chunk)
 {
     const struct firn_chunk_metrics *metrics = &chunk->metrics;
@@ -60,10 +65,17 @@ firn_status firn_column_totals_add(struct firn_op *op, struct firn_arena *arena,
     if (!has_bounds_in_metrics(leaf))
         return FIRN_OK;
     if (metrics->has_bounds)
-        return add_bounds(op, arena, totals, leaf, metrics);
+        return add_bounds(op, totals, leaf, metrics);
     if (metrics->value_count > metrics->null_count + metrics->nan_count)
         totals->bounds_unknown = true;
     return FIRN_OK;
+}
+
+void firn_column_totals_clear(struct firn_column_totals *totals)
+{
+    firn_buffer_done(&totals->lower_bytes);
+    firn_buffer_done(&totals->upper_bytes);
+    *totals = (struct firn_column_totals){ 0 };
 }
 
 firn_status firn_column_totals_fill(struct firn_op *op, const struct firn_group_run *run,

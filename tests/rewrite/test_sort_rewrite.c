@@ -9,6 +9,7 @@
 #include "rewrite/key_sort.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -336,6 +337,112 @@ static void rows_may_become_long(void **state)
     folder_remove(wide.folder);
 }
 
+/* Texts of four megabytes each, of which a sixteenth of the memory holds one. */
+static void values_may_be_huge(void **state)
+{
+    enum { ROWS = 3, TEXT_BYTES = 4 << 20 };
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 2, 10, 1);
+    struct firn_output_schema output = fixture_schema(op, wide_schema(op, 2));
+    char *huge = firn_arena_alloc(op->arena, (size_t)ROWS * (TEXT_BYTES + 1) + 1);
+    for (int row = 0; row < ROWS; row++) {
+        memset(huge + (ptrdiff_t)row * (TEXT_BYTES + 1), 'a' + row, TEXT_BYTES);
+        huge[(ptrdiff_t)(row + 1) * (TEXT_BYTES + 1) - 1] = ' ';
+    }
+    const char *texts[] = { noise(op, ROWS, 1, 1), huge };
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.codec = FIRN_CODEC_NONE;
+    int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/huge.parquet", output.footer, texts, 1, options);
+    struct firn_data_file files[6];
+    for (int i = 0; i < 6; i++)
+        files[i] = fixture_file("mem:/t/data/huge.parquet", bytes, ROWS);
+    wide.run.files = files; /* 75 MB */
+    for (int sorted = 0; sorted < 2; sorted++)
+        for (uint32_t threads = 1; threads <= 16; threads *= 16) {
+            struct firn_rewrite_result result;
+            wide.run.ordering = sorted ? &orders[0].ordering : NULL;
+            fixture_execute_within_to(op, &wide.run, (size_t)64 << 20, threads, &result);
+            CHECK(result.file_count == 1, "sorted %d: %u files", sorted, result.file_count);
+        }
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+/* Private memory that the process has now. */
+static rlim_t data_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    int found = file ? fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) : 0;
+    if (file)
+        fclose(file);
+    return found == 1 ? (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* In a process that the kernel gives no more than that. */
+static void execute_limited(struct firn_op *op, struct fixture_run *run, size_t memory, size_t overhead)
+{
+    int ended;
+    pid_t child = fork();
+    if (child == 0) {
+        struct firn_budget budget = { .limit_bytes = memory };
+        struct firn_rewrite_result result;
+        rlim_t most = data_bytes() + memory + overhead;
+        run->memory_bytes_max = memory;
+        op->budget = &budget;
+        firn_status status = setrlimit(RLIMIT_DATA, &(struct rlimit){ most, most }) == 0 ? FIRN_OK : FIRN_SYSTEM;
+        if (status == FIRN_OK)
+            status = firn_pool_open(op, 2, &run->pool);
+        if (status == FIRN_OK)
+            status = fixture_execute(op, run, &result);
+        if (status != FIRN_OK)
+            fprintf(stderr, "%s\n", op->error.text);
+        _exit(status == FIRN_OK ? 0 : 1);
+    }
+    CHECK(waitpid(child, &ended, 0) == child && WIFEXITED(ended) && WEXITSTATUS(ended) == 0, "%d", ended);
+}
+
+/* What is not charged to the budget is little, too: of a thousand columns, and of a multiple of the memory. */
+static void the_process_keeps_its_memory_limit(void **state)
+{
+    static const struct {
+        int columns, rows;
+        uint32_t files;
+        size_t memory, overhead;
+    } cases[] = {
+        { 6, 24000, 12, (size_t)32 << 20, (size_t)32 << 20 }, /* 104 MB */
+        { 1000, 200, 6, (size_t)64 << 20, (size_t)64 << 20 }, /* 75 MB */
+    };
+    struct firn_op *op = test_op(state);
+    if (SANITIZED || data_bytes() == 0)
+        skip();
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct wide wide;
+        struct firn_data_file files[12];
+        wide_begin(op, &wide, cases[i].columns, cases[i].rows, 2);
+        for (uint32_t f = 0; f < cases[i].files; f++)
+            files[f] = wide.run.files[0];
+        wide.run.files = files;
+        wide.run.file_count = cases[i].files;
+        wide.run.counts_only = true;
+        for (int sorted = 0; sorted < 2; sorted++) {
+            wide.run.ordering = sorted ? &orders[0].ordering : NULL;
+            execute_limited(op, &wide.run, cases[i].memory, cases[i].overhead);
+        }
+        firn_store_close(wide.store);
+        folder_remove(wide.folder);
+    }
+}
+
 /* Keys of every kind in the order of memcmp, rows of equal ones in their own: few and many, of one length and of many,
  * alike for long. */
 static void keys_are_sorted(void **state)
@@ -427,6 +534,8 @@ int main(void)
         TEST(a_thousand_columns_are_sorted_in_little_memory),
         TEST(large_row_groups_are_read_once),
         TEST(rows_may_become_long),
+        TEST(values_may_be_huge),
+        TEST(the_process_keeps_its_memory_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
