@@ -42,11 +42,17 @@ static size_t shared_bytes(const struct sorting *sorting, size_t first, size_t c
     return shared;
 }
 
+/* The eight bytes of a key from `depth` on, zeros where it ends. */
 static uint64_t prefix_at(struct firn_bytes key, size_t depth)
 {
     uint8_t padded[PREFIX_BYTES] = { 0 };
-    if (depth < key.len)
-        memcpy(padded, key.data + depth, FIRN_MIN(key.len - depth, sizeof padded));
+    size_t left = key.len - FIRN_MIN(depth, key.len);
+    if (left >= PREFIX_BYTES)
+        return firn_load_be64(key.data + depth);
+    if (left > 0 && key.len >= PREFIX_BYTES)
+        return firn_load_be64(key.data + key.len - PREFIX_BYTES) << 8 * (PREFIX_BYTES - left);
+    if (left > 0)
+        memcpy(padded, key.data + depth, left);
     return firn_load_be64(padded);
 }
 
