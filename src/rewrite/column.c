@@ -1,5 +1,5 @@
 /* Reading a column across slices, pages and steps. */
-#include "rewrite/column.h"
+#include "rewrite/column_offer.h"
 
 #include "base/math.h"
 #include "format/parquet/unpack.h"
@@ -56,7 +56,7 @@ firn_status firn_levels_append(struct firn_op *op, struct firn_buffer *out, cons
     return FIRN_OK;
 }
 
-static void drop_page(struct firn_column *column)
+void firn_column_drop_page(struct firn_column *column)
 {
     column->page = (struct firn_vector){ 0 };
     column->page_slot = column->page_value = 0;
@@ -67,7 +67,7 @@ static void close_chunk(struct firn_column *column)
     firn_chunk_reader_close(column->reader);
     column->reader = NULL;
     column->has_sources = false;
-    drop_page(column);
+    firn_column_drop_page(column);
     firn_buffer_done(&column->chunk);
 }
 
@@ -111,30 +111,10 @@ static firn_status open_chunk(struct firn_op *op, struct firn_column *column, st
     return firn_chunk_reader_open(op, plan->levels, chunk, slice->row_count, bytes, options, &column->reader);
 }
 
-/* What a pull does with what it reads. */
-struct pull {
-    struct firn_column *column;
-    const struct firn_row_slice *slice;
-    const struct firn_leaf_plan *plan;
-    const struct firn_column_receiver *receiver; /* NULL: all is passed over */
-    int64_t row;                                 /* rows passed on since the pull began */
-    bool page_waits;                             /* the chunk has another page, which begins with a row */
-};
-
-/* A page that the reader stands before. */
-struct next_page {
-    struct firn_page page;
-    bool is_there;   /* false: the chunk has ended */
-    bool holds_rows; /* row_count whole rows: none goes on from the page before or into the next one */
-    uint32_t row_count;
-    bool has_facts; /* metadata tell them */
-    struct firn_page_facts facts;
-};
-
 /* Version 2 pages hold whole rows, as all pages of a column do that is not nested. */
-static firn_status peek_page(struct firn_op *op, struct pull *pull, struct next_page *out)
+static firn_status peek_page(struct firn_op *op, struct firn_pull *pull, struct firn_next_page *out)
 {
-    *out = (struct next_page){ 0 };
+    *out = (struct firn_next_page){ 0 };
     FIRN_TRY(firn_op_check(op));
     FIRN_TRY(firn_chunk_reader_peek(op, pull->column->reader, &out->page, &out->is_there));
     if (!out->is_there)
@@ -152,7 +132,7 @@ static firn_status peek_page(struct firn_op *op, struct pull *pull, struct next_
     return FIRN_OK;
 }
 
-static firn_status decode_page(struct firn_op *op, struct firn_column *column)
+firn_status firn_column_decode_page(struct firn_op *op, struct firn_column *column)
 {
     bool has_page;
     FIRN_TRY(firn_chunk_reader_next(op, column->reader, &column->page, &has_page));
@@ -160,218 +140,28 @@ static firn_status decode_page(struct firn_op *op, struct firn_column *column)
     return FIRN_OK;
 }
 
-static firn_status consider(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                            enum firn_offer_answer *out)
-{
-    const struct firn_column_receiver *receiver = pull->receiver;
-    offer->refusal = firn_splicer_refusal(pull->column->splicer, offer->page, offer->row_count);
-    offer->repack = firn_splicer_repacks(pull->column->splicer, offer->page);
-    if (offer->refusal == FIRN_REASON_NONE && firn_encoding_is_dictionary(offer->page->header.encoding))
-        FIRN_TRY(firn_chunk_reader_dictionary(op, pull->column->reader, &offer->dictionary));
-    return receiver->consider(op, receiver->context, pull->column, offer, pull->row, out);
-}
-
-/* A page that is at hand, its levels decoded: what is offered of it. */
-struct opened_page {
-    const struct firn_page *page; /* as it lies */
-    bool ends_row;
-    struct firn_page_facts facts;
-    struct firn_vector levels; /* the output's */
-    struct firn_packed_page packed;
-};
-
-/* Makes the page the current one. */
-static firn_status open_page(struct firn_op *op, struct firn_column *column)
-{
-    bool has_page;
-    FIRN_TRY(firn_chunk_reader_next_levels(op, column->reader, &column->page, &has_page));
-    column->page_slot = column->page_value = 0;
-    return FIRN_OK;
-}
-
-/* The levels as the output has them, and the values as they are encoded. */
-static firn_status pack_page(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                             struct opened_page *opened)
-{
-    struct firn_column *column = pull->column;
-    if (offer->repack == FIRN_REASON_NONE)
-        return FIRN_OK;
-    FIRN_TRY(firn_adapter_levels(op, &column->adapter, pull->plan, column->leaf->node, &column->page, &opened->levels));
-    FIRN_TRY(firn_chunk_reader_packed(op, column->reader, offer->is_unfolded, &opened->packed));
-    opened->packed.levels = &opened->levels;
-    offer->packed = &opened->packed;
-    return FIRN_OK;
-}
-
-static firn_status offer_with_facts(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                                    struct opened_page *opened, enum firn_offer_answer *out)
-{
-    if (offer->packed)
-        firn_page_facts_count(&pull->column->splicer->scratch, &opened->levels, &opened->facts);
-    offer->facts = &opened->facts;
-    return consider(op, pull, offer, out);
-}
-
-/* Offers the page at hand with what metadata tell besides its levels. */
-static firn_status offer_levels(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                                struct opened_page *opened, enum firn_offer_answer *out)
-{
-    struct firn_column *column = pull->column;
-    struct firn_page_facts counted = { .ends_row = opened->ends_row };
-    offer->facts = NULL;
-    *out = FIRN_OFFER_AGAIN;
-    FIRN_TRY(pack_page(op, pull, offer, opened));
-    firn_page_facts_count(&column->splicer->scratch, &column->page, &counted);
-    if (!column->has_sources || !firn_page_facts_find(&column->chunk_arena, &column->sources, opened->page,
-                                                      column->page_count, &counted, &opened->facts))
-        return FIRN_OK;
-    return offer_with_facts(op, pull, offer, opened, out);
-}
-
-/* Offers the page at hand with its values. */
-static firn_status offer_values(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                                struct opened_page *opened, enum firn_offer_answer *out)
-{
-    struct firn_column *column = pull->column;
-    FIRN_TRY(firn_page_facts_of(op, &column->splicer->scratch, column->leaf->node, &column->page, &opened->facts));
-    opened->facts.ends_row = opened->ends_row;
-    offer->vector = &column->page;
-    if (offer->packed) {
-        opened->levels.values = column->page.values;
-        opened->levels.indices = column->page.indices;
-        opened->levels.dictionary = column->page.dictionary;
-        offer->vector = &opened->levels;
-    }
-    return offer_with_facts(op, pull, offer, opened, out);
-}
-
-/* Offers the page at hand, as much of it decoded as it takes. `*done`: nothing of it is to be emitted. */
-static firn_status offer_opened(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                                struct opened_page *opened, bool *done)
-{
-    struct firn_column *column = pull->column;
-    enum firn_offer_answer answer = FIRN_OFFER_REFUSED;
-    if (column->page.row_count == offer->row_count) /* else the header is wrong */
-        FIRN_TRY(offer_levels(op, pull, offer, opened, &answer));
-    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
-    if (!*done)
-        FIRN_TRY(firn_chunk_reader_values(op, column->reader, &column->page));
-    if (answer == FIRN_OFFER_AGAIN)
-        FIRN_TRY(offer_values(op, pull, offer, opened, &answer));
-    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
-    if (*done)
-        drop_page(column);
-    return FIRN_OK;
-}
-
-/* Makes the page one of values where it is of indices without need. */
-static firn_status unfold(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                          struct firn_page *unfolded)
-{
-    struct firn_column *column = pull->column;
-    const struct firn_splicer *splicer = column->splicer;
-    if (!offer->facts || !firn_splicer_may_copy(splicer) || !firn_splicer_unfolds(splicer, offer->row_count))
-        return FIRN_OK;
-    if (firn_splicer_repacks(splicer, offer->page) == FIRN_REASON_NONE) {
-        FIRN_TRY(firn_chunk_reader_unfold(op, column->reader, unfolded, &offer->is_unfolded));
-    } else {
-        FIRN_TRY(firn_chunk_reader_unfolds(op, column->reader, &offer->is_unfolded));
-        *unfolded = *offer->page;
-        unfolded->header.encoding = FIRN_ENCODING_PLAIN;
-    }
-    if (offer->is_unfolded)
-        offer->page = unfolded;
-    return FIRN_OK;
-}
-
-/* Offers a page before it is decoded, and again after that if it is wanted so. */
-static firn_status offer_page(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer, bool *done)
-{
-    struct firn_column *column = pull->column;
-    struct opened_page opened = { .page = offer->page, .ends_row = true };
-    struct firn_page unfolded;
-    enum firn_offer_answer answer;
-    FIRN_TRY(unfold(op, pull, offer, &unfolded));
-    FIRN_TRY(consider(op, pull, offer, &answer));
-    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
-    if (*done)
-        return firn_chunk_reader_pass(op, column->reader, offer->row_count);
-    if (answer == FIRN_OFFER_REFUSED)
-        return decode_page(op, column);
-    FIRN_TRY(open_page(op, column));
-    return offer_opened(op, pull, offer, &opened, done);
-}
-
-/* A page of which it is not known which rows it holds: its levels are decoded to learn it. */
-static firn_status offer_unknown(struct firn_op *op, struct pull *pull, struct firn_page_offer *offer,
-                                 int64_t rows_left, bool *done)
-{
-    struct firn_column *column = pull->column;
-    const struct firn_vector *page = &column->page;
-    struct opened_page opened = { .page = offer->page };
-    FIRN_TRY(open_page(op, column));
-    offer->row_count = page->row_count;
-    offer->refusal = firn_splicer_refusal(column->splicer, offer->page, offer->row_count);
-    offer->repack = firn_splicer_repacks(column->splicer, offer->page);
-    if (offer->refusal == FIRN_REASON_NONE) {
-        if (page->rep[0] == 0)
-            FIRN_TRY(firn_chunk_reader_at_row_end(op, column->reader, &opened.ends_row));
-        offer->refusal = opened.ends_row ? FIRN_REASON_STEP_END : FIRN_REASON_LEVELS;
-        if (opened.ends_row && page->row_count <= rows_left)
-            return offer_opened(op, pull, offer, &opened, done);
-    }
-    return firn_chunk_reader_values(op, column->reader, &column->page);
-}
-
-/* Offers the next page if all its rows are to be passed on, or decodes it. `*row_count`: of a page that is done with.
- */
-static firn_status give_page(struct firn_op *op, struct pull *pull, const struct next_page *next, int64_t rows_left,
-                             uint32_t *row_count)
-{
-    struct firn_column *column = pull->column;
-    struct firn_page_offer offer = {
-        .page = &next->page,
-        .facts = next->has_facts ? &next->facts : NULL,
-        .row_count = next->row_count,
-        .is_first = column->page_count == 0,
-        .is_last = column->slots_left == next->page.header.value_count,
-        .refusal = FIRN_REASON_STEP_END,
-    };
-    bool done = false;
-    if (!next->holds_rows)
-        FIRN_TRY(offer_unknown(op, pull, &offer, rows_left, &done));
-    else if (next->row_count <= rows_left)
-        FIRN_TRY(offer_page(op, pull, &offer, &done));
-    else
-        FIRN_TRY(decode_page(op, column));
-    if (!done)
-        firn_splicer_count_decoded(column->splicer, &next->page, offer.refusal);
-    *row_count = done ? offer.row_count : 0;
-    return FIRN_OK;
-}
-
 /* Passes over the next page if nothing of it is wanted, or decodes it. */
-static firn_status skip_page(struct firn_op *op, struct firn_column *column, const struct next_page *next,
+static firn_status skip_page(struct firn_op *op, struct firn_column *column, const struct firn_next_page *next,
                              int64_t rows_left, uint32_t *row_count)
 {
     if (!next->holds_rows || next->row_count > rows_left)
-        return decode_page(op, column);
+        return firn_column_decode_page(op, column);
     *row_count = next->row_count;
     return firn_chunk_reader_pass(op, column->reader, next->row_count);
 }
 
 /* Turns to the next page, which is then decoded, or else done with: `*row_count` rows. */
-static firn_status turn_page(struct firn_op *op, struct pull *pull, const struct next_page *next, int64_t rows_left,
-                             uint32_t *row_count)
+static firn_status turn_page(struct firn_op *op, struct firn_pull *pull, const struct firn_next_page *next,
+                             int64_t rows_left, uint32_t *row_count)
 {
     *row_count = 0;
     firn_status status;
     if (!pull->receiver)
         status = skip_page(op, pull->column, next, rows_left, row_count);
     else if (pull->receiver->consider)
-        status = give_page(op, pull, next, rows_left, row_count);
+        status = firn_column_offer_page_ahead(op, pull, next, rows_left, row_count);
     else
-        status = decode_page(op, pull->column);
+        status = firn_column_decode_page(op, pull->column);
     pull->column->page_count++;
     pull->column->slots_left -= next->page.header.value_count;
     return status;
@@ -386,7 +176,7 @@ static struct firn_vector next_part(struct firn_column *column, int64_t rows)
     return part;
 }
 
-static firn_status pass_on(struct firn_op *op, struct pull *pull, const struct firn_vector *in, int64_t slice_row)
+static firn_status pass_on(struct firn_op *op, struct firn_pull *pull, const struct firn_vector *in, int64_t slice_row)
 {
     struct firn_vector out;
     if (!pull->receiver)
@@ -400,12 +190,12 @@ static firn_status pass_on(struct firn_op *op, struct pull *pull, const struct f
 }
 
 /* Turns the page until one has slots to be passed on. False: there is none, or it begins with a row beyond `*left`. */
-static firn_status find_slots(struct firn_op *op, struct pull *pull, int64_t *left, bool *found)
+static firn_status find_slots(struct firn_op *op, struct firn_pull *pull, int64_t *left, bool *found)
 {
     struct firn_column *column = pull->column;
     pull->page_waits = false;
     while (column->page_slot == column->page.slot_count) {
-        struct next_page next;
+        struct firn_next_page next;
         uint32_t row_count;
         FIRN_TRY(peek_page(op, pull, &next));
         pull->page_waits = next.is_there && next.holds_rows && *left == 0;
@@ -421,7 +211,7 @@ static firn_status find_slots(struct firn_op *op, struct pull *pull, int64_t *le
 }
 
 /* A column that follows the slots of an input leaf. */
-static firn_status pull_pages(struct firn_op *op, struct pull *pull, int64_t rows)
+static firn_status pull_pages(struct firn_op *op, struct firn_pull *pull, int64_t rows)
 {
     struct firn_column *column = pull->column;
     int64_t left = rows;
@@ -443,7 +233,7 @@ static firn_status pull_pages(struct firn_op *op, struct pull *pull, int64_t row
     return FIRN_OK;
 }
 
-static firn_status pull_rows(struct firn_op *op, struct pull *pull, int64_t rows)
+static firn_status pull_rows(struct firn_op *op, struct firn_pull *pull, int64_t rows)
 {
     for (int64_t done = 0; done < rows;) {
         struct firn_vector in = { .row_count = (uint32_t)FIRN_MIN(rows - done, ROWS_AT_ONCE_MAX) };
@@ -455,9 +245,9 @@ static firn_status pull_rows(struct firn_op *op, struct pull *pull, int64_t rows
 }
 
 /* A chunk that was let go in the middle is decoded again up to where the column stands. */
-static firn_status reach_row(struct firn_op *op, struct pull *pull, struct firn_window *window)
+static firn_status reach_row(struct firn_op *op, struct firn_pull *pull, struct firn_window *window)
 {
-    struct pull skip = *pull;
+    struct firn_pull skip = *pull;
     skip.receiver = NULL;
     if (pull->column->reader)
         return FIRN_OK;
@@ -466,7 +256,7 @@ static firn_status reach_row(struct firn_op *op, struct pull *pull, struct firn_
 }
 
 /* A column whose rows are in temporary files. */
-static firn_status take_strips(struct firn_op *op, struct pull *pull, int64_t rows, struct firn_strip *strip)
+static firn_status take_strips(struct firn_op *op, struct firn_pull *pull, int64_t rows, struct firn_strip *strip)
 {
     const struct firn_column *column = pull->column;
     for (int64_t done = 0; done < rows;) {
@@ -481,7 +271,7 @@ static firn_status take_strips(struct firn_op *op, struct pull *pull, int64_t ro
     return FIRN_OK;
 }
 
-static firn_status pull_strips(struct firn_op *op, struct pull *pull, int64_t rows)
+static firn_status pull_strips(struct firn_op *op, struct firn_pull *pull, int64_t rows)
 {
     struct firn_strip strip = { 0 };
     firn_status status = take_strips(op, pull, rows, &strip);
@@ -491,7 +281,7 @@ static firn_status pull_strips(struct firn_op *op, struct pull *pull, int64_t ro
     return status;
 }
 
-static firn_status pull_slice(struct firn_op *op, struct pull *pull, struct firn_window *window, int64_t rows)
+static firn_status pull_slice(struct firn_op *op, struct firn_pull *pull, struct firn_window *window, int64_t rows)
 {
     struct firn_column *column = pull->column;
     if (pull->plan->levels && pull->slice->stage)
@@ -510,7 +300,7 @@ static firn_status pull_slice(struct firn_op *op, struct pull *pull, struct firn
     return FIRN_OK;
 }
 
-static firn_status pull_all(struct firn_op *op, struct pull *pull, struct firn_window *window, int64_t rows)
+static firn_status pull_all(struct firn_op *op, struct firn_pull *pull, struct firn_window *window, int64_t rows)
 {
     struct firn_column *column = pull->column;
     while (rows > 0) {
@@ -533,7 +323,7 @@ static firn_status pull_all(struct firn_op *op, struct pull *pull, struct firn_w
 firn_status firn_column_pull(struct firn_op *op, struct firn_column *column, struct firn_window *window, int64_t rows,
                              const struct firn_column_receiver *receiver)
 {
-    struct pull pull = { .column = column, .receiver = receiver };
+    struct firn_pull pull = { .column = column, .receiver = receiver };
     return pull_all(op, &pull, window, rows);
 }
 
@@ -541,7 +331,7 @@ firn_status firn_column_open(struct firn_op *op, struct firn_column *column, str
 {
     const struct firn_row_slice *slice = &window->slices.items[column->slice];
     const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, column->leaf->node->leaf_index);
-    struct pull pull = { .column = column, .slice = slice, .plan = plan };
+    struct firn_pull pull = { .column = column, .slice = slice, .plan = plan };
     if (!plan->levels)
         return FIRN_OK;
     return firn_context(op, reach_row(op, &pull, window), "data file %.*s", FIRN_FMT(firn_row_slice_path(slice)));
