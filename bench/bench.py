@@ -169,6 +169,12 @@ class Bench:
         return found
 
 
+def told(name, run):
+    """The run, which standard error hears of at once: all of a bench can take long."""
+    print(f"  {name}: {run.wall:.2f} s, CPU {run.cpu:.2f} s, {run.memory / MB:.0f} MB of memory, {run.bytes / MB:.1f} MB written", file=sys.stderr)
+    return run
+
+
 def loaded(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
@@ -242,7 +248,7 @@ def run_case(name, arguments, file_count):
         for tool, program in programs.items():
             if tool != "spark" or number < arguments.spark_runs:
                 warm(table.paths())
-                runs.setdefault(tool, []).append(program())
+                runs.setdefault(tool, []).append(told(tool, program()))
     rows = {tool: summed_up(results) for tool, results in runs.items()}
     scans = bench.scan(rows, arguments.with_spark)
     input_bytes = sum(os.path.getsize(path) for path in table.paths())

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from bench import Bench, loaded, summed_up, with_own
+from bench import Bench, loaded, summed_up, told, with_own
 from cases import CASES, Table
 from deletes import Limit, bytes_of
 from measure import MB, THREADS, Measure, measure_spark, open_many_files, warm
@@ -168,7 +168,7 @@ def main():
     for number in range(arguments.runs):
         for name, sort in bench.sorters(arguments.with_spark and number < arguments.spark_runs).items():
             warm(table.paths())
-            runs.setdefault(name, []).append(sort())
+            runs.setdefault(name, []).append(told(name, sort()))
     rows = {name: summed_up(results) for name, results in runs.items()}
     values = values_of(table, arguments.filters)
     filters = {}
