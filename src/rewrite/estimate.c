@@ -15,6 +15,9 @@ enum { FIRST_ROUND_PAGES = 8, ROUND_FACTOR = 4, PAGES_MAX = 2 * FIRST_ROUND_PAGE
 #define UNSURE_FROM 0.02
 #define UNSURE_TO   0.25
 
+/* A dictionary that grows with this power of the rows or more has hardly a value that comes twice. */
+#define UNIQUE_FROM 0.95
+
 /* One round of sampling. */
 struct sample {
     struct firn_column *column;
@@ -22,11 +25,13 @@ struct sample {
     struct firn_chunk_writer *writer;
     uint32_t pages_wanted;
     int64_t bytes_wanted; /* uncompressed */
+    bool joins;           /* dictionaries are joined without asking the first page whether that pays */
 
     uint32_t page_count;
     int64_t bytes; /* uncompressed */
     int64_t slot_count, row_count;
     double file_bytes;   /* as they are taken over, with their part of the dictionary page */
+    bool met_dictionary; /* what was sampled */
     bool has_dictionary; /* what was encoded */
     struct {
         int64_t slot_count, dictionary_bytes;
@@ -117,6 +122,9 @@ static firn_status encode_page(struct firn_op *op, struct sample *sample, const 
     struct firn_vector vector;
     double file_bytes;
     FIRN_TRY(decode_page(op, sample, source, reader, &vector, &file_bytes));
+    if (sample->joins && vector.dictionary)
+        FIRN_TRY(firn_chunk_writer_adopt(op, sample->writer, vector.dictionary));
+    sample->met_dictionary = sample->met_dictionary || vector.dictionary;
     FIRN_TRY(encode_vector(op, sample, source, &vector));
     sample->file_bytes += file_bytes;
     sample->bytes += page->header.uncompressed_bytes;
@@ -263,17 +271,42 @@ static bool is_unsure(const struct sample *sample, const struct firn_estimate *e
     return sample->has_dictionary && saved > UNSURE_FROM && saved < UNSURE_TO;
 }
 
+static struct sample new_sample(struct firn_column *column, struct firn_window *window, uint32_t factor)
+{
+    return (struct sample){
+        .column = column,
+        .window = window,
+        .pages_wanted = FIRST_ROUND_PAGES * factor,
+        .bytes_wanted = ROUND_BYTES_MAX * (int64_t)factor,
+    };
+}
+
+/* Pages of different dictionaries are not copied with them but take a joint one (firn_chunk_writer_adopt). Where
+ * encoding anew would have none, since few values come twice in its first page, that may be the smaller way. */
+static firn_status try_joining(struct firn_op *op, const struct sample *tried, double rows, struct firn_estimate *out)
+{
+    struct firn_estimate joined;
+    bool is_likely = !tried->has_dictionary && tried->met_dictionary;
+    for (uint32_t factor = 1; is_likely && factor <= ROUND_FACTOR; factor *= ROUND_FACTOR) {
+        if (out->encoded_bytes > (1 - UNSURE_FROM) * out->copied_bytes)
+            return FIRN_OK;
+        struct sample sample = new_sample(tried->column, tried->window, factor);
+        sample.joins = true;
+        FIRN_TRY(run_round(op, &sample, rows, &joined));
+        out->copied_bytes = FIRN_MIN(out->copied_bytes, joined.encoded_bytes);
+        is_likely = dictionary_exponent(&sample) < UNIQUE_FROM;
+    }
+    return FIRN_OK;
+}
+
 firn_status firn_estimate_column(struct firn_op *op, struct firn_column *column, struct firn_window *window,
                                  double rows, struct firn_estimate *out)
 {
-    struct sample sample = { .column = column, .window = window };
-    sample.pages_wanted = FIRST_ROUND_PAGES;
-    sample.bytes_wanted = ROUND_BYTES_MAX;
+    struct sample sample = new_sample(column, window, 1);
     FIRN_TRY(run_round(op, &sample, rows, out));
-    if (!out->is_known || !is_unsure(&sample, out))
-        return FIRN_OK;
-    sample = (struct sample){ .column = column, .window = window };
-    sample.pages_wanted = FIRST_ROUND_PAGES * ROUND_FACTOR;
-    sample.bytes_wanted = ROUND_BYTES_MAX * ROUND_FACTOR;
-    return run_round(op, &sample, rows, out);
+    if (out->is_known && is_unsure(&sample, out)) {
+        sample = new_sample(column, window, ROUND_FACTOR);
+        FIRN_TRY(run_round(op, &sample, rows, out));
+    }
+    return out->is_known ? try_joining(op, &sample, rows, out) : FIRN_OK;
 }

@@ -233,3 +233,32 @@ def digests_by_iceberg(spark, identifier):
     columns = ", ".join(field.name for field in SCHEMA.fields)
     return [tuple(spark.read.option("vectorization-enabled", vectorised).table(full_name(identifier)).selectExpr(
         "count(*)", f"CAST(sum(CAST(xxhash64({columns}) AS DECIMAL(38, 0))) AS STRING)").first()) for vectorised in ("true", "false")]
+
+
+def test_dictionaries_that_only_pay_when_joined(lake, firn, duck, namespace):
+    """Each file has most of the values once, all files together have them many times: no layout gives the joint dictionary away."""
+    identifier, random_, rows = f"{namespace}.t", random.Random(SEED), 10000
+    table = lake.catalog.create_table(identifier, Schema(NestedField(1, "price", DoubleType())))
+    folder = os.path.join(path_of(table.location()), "data")
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, f"part-{number}.parquet") for number in range(60)]
+    arrow = schema_to_pyarrow(table.schema(), include_field_ids=True)
+    for path in paths:
+        prices = [random_.randrange(50000) / 100 for _ in range(rows)]
+        parquet.write_table(pa.Table.from_pydict({"price": prices}, schema=arrow), path, compression="zstd")
+    table.add_files(paths)
+
+    def digest_and_size(twin):
+        (path,) = data_paths(lake.load(twin))
+        return duck.execute(f"SELECT count(*), sum(hash(price)::HUGEINT) FROM '{path}'").fetchone(), os.path.getsize(path)
+
+    listed = ", ".join(f"'{path}'" for path in paths)
+    before = duck.execute(f"SELECT count(*), sum(hash(price)::HUGEINT) FROM read_parquet([{listed}])").fetchone()
+    sizes = {}
+    for layout in ("fastest", "balanced", "smallest"):
+        twin = lake.twin(identifier, layout)
+        firn.compact(full_name(twin), options={"rewrite-all": "true", "layout": layout})
+        digest, sizes[layout] = digest_and_size(twin)
+        assert digest == before
+    assert max(sizes.values()) < 1.02 * sizes["fastest"]
+    assert sizes["fastest"] < 0.8 * sum(os.path.getsize(path) for path in paths)
