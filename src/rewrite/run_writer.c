@@ -4,7 +4,8 @@
 #include "base/math.h"
 #include "rewrite/run_part.h"
 
-#define STRETCH_BYTES (4 << 20) /* a stretch has about so many before they are compressed */
+#define BLOCK_ROWS_MAX (1 << 19)
+#define STRETCH_BYTES  (4 << 20) /* a stretch has about so many before they are compressed */
 
 struct part_size {
     uint32_t bytes;
@@ -19,17 +20,18 @@ struct part_writer {
 struct writing {
     struct firn_run_writer *writer;
     const struct firn_sorted_rows *rows;
+    uint32_t block_rows;
     uint32_t first, end; /* rows of the stretch */
     struct part_writer *parts;
 };
 
 void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, struct firn_group_run *run,
-                          struct firn_spill *spill, uint32_t block_rows)
+                          struct firn_spill *spill, double block_bytes)
 {
     *writer = (struct firn_run_writer){
         .run = run,
         .spill = spill,
-        .block_rows = block_rows,
+        .block_bytes = block_bytes,
         .skips = FIRN_NEW_ARRAY(op->arena, uint8_t, (size_t)run->schema.leaf_count + 1),
     };
 }
@@ -63,7 +65,7 @@ static firn_status make_part(struct firn_op *op, const struct writing *writing, 
     struct firn_run_writer *writer = writing->writer;
     struct part_writer *to = &writing->parts[part];
     bool is_leaf = part < writer->run->schema.leaf_count;
-    struct firn_run_part head = { .row_count = FIRN_MIN(writer->block_rows, writing->end - first) };
+    struct firn_run_part head = { .row_count = FIRN_MIN(writing->block_rows, writing->end - first) };
     size_t begin;
     FIRN_TRY(firn_op_check(op));
     FIRN_TRY(firn_run_part_begin(op, &to->bytes, &begin));
@@ -90,8 +92,7 @@ static firn_status make_parts(struct firn_op *op, void *context, size_t index)
     uint32_t part = index == 0 ? run->schema.leaf_count : run->leaf_order[index - 1];
     struct firn_taken_rows taken = { 0 };
     firn_status status = FIRN_OK;
-    for (uint32_t first = writing->first; status == FIRN_OK && first < writing->end;
-         first += writing->writer->block_rows)
+    for (uint32_t first = writing->first; status == FIRN_OK && first < writing->end; first += writing->block_rows)
         status = make_part(op, writing, part, first, &taken);
     firn_taken_rows_done(&taken);
     return status;
@@ -122,7 +123,7 @@ static firn_status put_blocks(struct firn_op *op, const struct writing *writing,
     const struct firn_run_writer *writer = writing->writer;
     size_t *done = FIRN_NEW_ARRAY(op->arena, size_t, (size_t)writer->run->schema.leaf_count + 1); /* of each part */
     uint32_t block = 0;
-    for (uint32_t first = writing->first; first < writing->end; first += writer->block_rows) {
+    for (uint32_t first = writing->first; first < writing->end; first += writing->block_rows) {
         struct firn_run_block place = { 0 };
         FIRN_TRY(join_parts(op, writing, block++, done, bytes, &place));
         FIRN_TRY(firn_spill_put(op, writer->spill, firn_buffer_bytes(bytes), &place.offset));
@@ -148,11 +149,14 @@ static firn_status put_stretches(struct firn_op *op, struct writing *writing, st
                                  struct firn_sorted_run *out)
 {
     const struct firn_sorted_rows *rows = writing->rows;
-    uint32_t block_rows = writing->writer->block_rows, part_count = writing->writer->run->schema.leaf_count + 1;
-    double blocks = STRETCH_BYTES / (firn_sorted_row_bytes(rows) * block_rows);
+    uint32_t part_count = writing->writer->run->schema.leaf_count + 1;
+    double row_bytes = firn_sorted_row_bytes(rows);
+    uint32_t block_rows = (uint32_t)FIRN_MAX(FIRN_MIN(writing->writer->block_bytes / row_bytes, BLOCK_ROWS_MAX), 1);
+    double blocks = STRETCH_BYTES / (row_bytes * block_rows);
     uint32_t at_once = (uint32_t)FIRN_MAX(FIRN_MIN(blocks, UINT32_MAX / block_rows), 1) * block_rows;
     struct firn_buffer bytes = { 0 };
     firn_status status = FIRN_OK;
+    writing->block_rows = block_rows;
     writing->parts = FIRN_NEW_ARRAY(op->arena, struct part_writer, part_count);
     while (status == FIRN_OK && writing->end < rows->count) {
         writing->first = writing->end;

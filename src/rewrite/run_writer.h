@@ -23,11 +23,12 @@ struct firn_sorted_run {
 struct firn_run_writer {
     struct firn_group_run *run;
     struct firn_spill *spill;
-    uint32_t block_rows;
+    double block_bytes;
     uint8_t *skips; /* one a part, as firn_run_part_end has it */
 };
+/* `block_bytes`: what a block of rows like those it is among takes before it is compressed. */
 void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, struct firn_group_run *run,
-                          struct firn_spill *spill, uint32_t block_rows);
+                          struct firn_spill *spill, double block_bytes);
 /* Appends rows to a run, all zeros at first, whose blocks live in op->arena. */
 FIRN_CHECKED firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writer,
                                              const struct firn_sorted_rows *rows, struct firn_sorted_run *run);

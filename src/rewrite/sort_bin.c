@@ -13,7 +13,6 @@
 
 #define BATCH_BYTES_MAX    (UINT64_C(1) << 30) /* beyond it a leaf's bytes might not be counted by 32 bits */
 #define BLOCK_BYTES_WANTED (UINT64_C(64) << 10)
-#define BLOCK_ROWS_MAX     (1 << 19)
 #define BLOCK_BYTES_LEAST  (UINT64_C(16) << 10)
 #define PART_BYTES_LEAST   128 /* of a block, a leaf: its head is not to be most of it */
 #define BLOCKS_OF_RUN      8   /* of each run there are so many in memory, if that leaves them their size */
@@ -103,10 +102,8 @@ static firn_status open_spill(struct firn_op *op, struct sort_bin *sort)
 {
     double runs = batches_expected(sort), bytes = (double)firn_sort_reader_held_bytes(&sort->reader) * runs;
     const struct firn_spill_config config = { .expected_bytes = (uint64_t)bytes };
-    double row_bytes = (double)firn_sort_reader_held_bytes(&sort->reader) / sort->reader.row_count;
     FIRN_TRY(firn_spill_open(op, &config, &sort->spill));
-    firn_run_writer_init(op, &sort->writer, sort->run, sort->spill,
-                         (uint32_t)FIRN_MAX(FIRN_MIN(block_bytes(sort, runs) / row_bytes, BLOCK_ROWS_MAX), 1));
+    firn_run_writer_init(op, &sort->writer, sort->run, sort->spill, block_bytes(sort, runs));
     return FIRN_OK;
 }
 

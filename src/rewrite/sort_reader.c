@@ -4,11 +4,12 @@
 #include "base/math.h"
 #include "rewrite/sort_output.h"
 
-#define STEP_ROWS_FIRST 4096 /* before it is known what rows take */
-#define STEP_ROWS_MAX   (INT64_C(1) << 19)
-#define STEP_DIVISOR    8   /* a step takes no more than this part of the share */
-#define FIRST_GROWTH    128 /* and the first one this part as input */
-#define GROWTH_DIVISOR  5   /* buffers have so much room to grow */
+#define STEP_ROWS_FIRST     4096 /* before it is known what rows take */
+#define STEP_ROWS_MAX       (INT64_C(1) << 19)
+#define ROW_BYTES_FORGOTTEN 4   /* by each step of smaller rows, what larger ones took counts this part */
+#define STEP_DIVISOR        8   /* a step takes no more than this part of the share */
+#define FIRST_GROWTH        128 /* and the first one this part as input */
+#define GROWTH_DIVISOR      5   /* buffers have so much room to grow */
 
 enum { KEY_ROWS_AT_ONCE = 4096 };
 
@@ -77,25 +78,30 @@ static uint64_t batch_memory(const struct firn_sort_reader *reader)
     return firn_sort_reader_held_bytes(reader) + key_bytes(reader) + row_bytes * reader->row_count;
 }
 
-/* Input that the next step may take: part of what the batch has room for. */
-static double step_bytes(const struct firn_sort_reader *reader, double share)
+/* What the next step may add to the batch: part of what it has room for; 0: it is full. */
+static double step_room(const struct firn_sort_reader *reader, double share)
 {
     double used = (double)batch_memory(reader), most = share / STEP_DIVISOR;
     if (used > 0 && share - used < most / 2)
         return 0;
-    return FIRN_MIN(share - used, most) / FIRN_MAX(reader->growth, 1);
+    return FIRN_MIN(share - used, most);
 }
 
+/* No measure alone holds for what comes: files compress by different factors, footers do not know how often a value of
+ * a dictionary is used, and rows differ. */
 uint32_t firn_sort_reader_plan(const struct firn_sort_reader *reader, const struct firn_window *window, uint64_t bytes)
 {
     int64_t listed = (int64_t)(reader->run->window_bytes / sizeof(struct firn_row_range));
     int64_t rows = FIRN_MIN(FIRN_MIN(firn_window_rows(window), listed), STEP_ROWS_MAX);
     bool is_first = reader->growth == 0;
-    double input = is_first ? (double)bytes / FIRST_GROWTH : step_bytes(reader, (double)bytes);
-    if (input <= 0)
+    double room = step_room(reader, (double)bytes);
+    if (room <= 0)
         return 0;
+    double input = is_first ? (double)bytes / FIRST_GROWTH : room / FIRN_MAX(reader->growth, 1);
+    double measured = is_first ? STEP_ROWS_FIRST : room / FIRN_MAX(reader->row_bytes, 1);
     rows = FIRN_MIN(rows, firn_window_rows_within(window, input));
-    return (uint32_t)(is_first ? FIRN_MIN(rows, STEP_ROWS_FIRST) : rows);
+    rows = FIRN_MIN(rows, firn_window_rows_decoded_within(window, room));
+    return (uint32_t)FIRN_MAX(FIRN_MIN((double)rows, measured), 1);
 }
 
 /* Reading. */
@@ -119,6 +125,7 @@ static firn_status work_column(struct firn_op *op, void *context, size_t index)
 firn_status firn_sort_reader_step(struct firn_op *op, struct firn_sort_reader *reader, struct firn_window *window,
                                   uint32_t rows)
 {
+    uint32_t rows_before = reader->row_count;
     double before = (double)batch_memory(reader), input = FIRN_MAX(firn_window_bytes_of(window, rows), 1);
     reader->window = window;
     reader->step_rows = rows;
@@ -126,7 +133,11 @@ firn_status firn_sort_reader_step(struct firn_op *op, struct firn_sort_reader *r
     uint32_t width = firn_window_columns_at_once(window, rows);
     FIRN_TRY(firn_pool_run(op, reader->run->context->pool, reader->leaf_count, width, work_column, reader));
     reader->row_count += (uint32_t)reader->selection.lists[0].row_count;
-    reader->growth = FIRN_MAX(reader->growth, ((double)batch_memory(reader) - before) / input);
+    double added = (double)batch_memory(reader) - before;
+    reader->growth = FIRN_MAX(reader->growth, added / input);
+    if (reader->row_count > rows_before)
+        reader->row_bytes =
+            FIRN_MAX(added / (reader->row_count - rows_before), reader->row_bytes / ROW_BYTES_FORGOTTEN);
     return FIRN_OK;
 }
 

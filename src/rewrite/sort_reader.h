@@ -15,6 +15,7 @@ struct firn_sort_reader {
     struct firn_selection selection;
     struct firn_feed *feeds; /* one a leaf */
     double growth;           /* of the batch by input, the largest of any step; 0: there was none */
+    double row_bytes;        /* what a row took in the last steps, at most */
 
     /* The batch. */
     struct firn_held_column *columns; /* one a leaf; those not read stay empty */
@@ -44,7 +45,7 @@ FIRN_CHECKED firn_status firn_sort_reader_stage(struct firn_op *op, struct firn_
 FIRN_CHECKED firn_status firn_sort_reader_step(struct firn_op *op, struct firn_sort_reader *reader,
                                                struct firn_window *window, uint32_t rows);
 /* How many rows the next step may have, so that the batch takes `bytes` at most, by the steepest growth that a step has
- * seen; 0: it is full. The window has rows. */
+ * seen, by what rows took in the last ones, and by what footers tell; 0: it is full. The window has rows. */
 uint32_t firn_sort_reader_plan(const struct firn_sort_reader *reader, const struct firn_window *window, uint64_t bytes);
 /* What the columns of the batch take. */
 uint64_t firn_sort_reader_held_bytes(const struct firn_sort_reader *reader);

@@ -339,13 +339,14 @@ static int64_t rows_with_live(const struct firn_row_slice *slice, int64_t first,
     return low;
 }
 
-int64_t firn_window_rows_within(const struct firn_window *window, double bytes)
+static int64_t rows_within(const struct firn_window *window, double bytes,
+                           double (*row_bytes_of)(const struct firn_row_slice *slice))
 {
     int64_t rows = 0, done = window->head_row;
     for (size_t i = window->head; i < window->slices.count; i++) {
         const struct firn_row_slice *slice = &window->slices.items[i];
         int64_t left = slice->row_count - done;
-        double row_bytes = firn_row_slice_row_bytes(slice), live = (double)firn_row_slice_live(slice, done, left);
+        double row_bytes = row_bytes_of(slice), live = (double)firn_row_slice_live(slice, done, left);
         if (row_bytes * live > bytes)
             return FIRN_MAX(rows + rows_with_live(slice, done, (int64_t)(bytes / row_bytes)), 1);
         bytes -= row_bytes * live;
@@ -353,6 +354,21 @@ int64_t firn_window_rows_within(const struct firn_window *window, double bytes)
         done = 0;
     }
     return rows;
+}
+
+int64_t firn_window_rows_within(const struct firn_window *window, double bytes)
+{
+    return rows_within(window, bytes, firn_row_slice_row_bytes);
+}
+
+static double decoded_row_bytes(const struct firn_row_slice *slice)
+{
+    return (double)slice->decoded_bytes / (double)slice->row_count;
+}
+
+int64_t firn_window_rows_decoded_within(const struct firn_window *window, double bytes)
+{
+    return rows_within(window, bytes, decoded_row_bytes);
 }
 
 double firn_window_bytes_of(const struct firn_window *window, int64_t rows)

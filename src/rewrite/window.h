@@ -52,6 +52,9 @@ FIRN_CHECKED firn_status firn_window_fill(struct firn_op *op, struct firn_window
 int64_t firn_window_rows(const struct firn_window *window);
 /* How many of them hold `bytes` of input that is not deleted; at least one. */
 int64_t firn_window_rows_within(const struct firn_window *window, double bytes);
+/* The same by the bytes of decoded values, as footers tell them: values of a dictionary count as what stands for them.
+ */
+int64_t firn_window_rows_decoded_within(const struct firn_window *window, double bytes);
 /* Input that the next rows hold, without what is deleted. */
 double firn_window_bytes_of(const struct firn_window *window, int64_t rows);
 /* Input that is not done, nor opened yet. */

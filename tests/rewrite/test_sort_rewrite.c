@@ -337,6 +337,39 @@ static void rows_may_become_long(void **state)
     folder_remove(wide.folder);
 }
 
+/* Texts that no codec makes shorter, then some that hardly take room in their file: neither what files take nor what a
+ * dictionary does tells what rows take. */
+static void rows_may_be_small_in_their_file(void **state)
+{
+    enum { ROWS = 20000, TEXT_BYTES = 2000, TEXTS = 4 };
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 1, 10, 1);
+    struct firn_output_schema output = fixture_schema(op, wide_schema(op, 1));
+    char *repeated = firn_arena_alloc(op->arena, (size_t)ROWS * (TEXT_BYTES + 1) + 1);
+    for (int row = 0; row < ROWS; row++) {
+        char *text = repeated + (ptrdiff_t)row * (TEXT_BYTES + 1);
+        memset(text, 'a' + row % TEXTS, TEXT_BYTES);
+        text[TEXT_BYTES] = ' ';
+    }
+    repeated[(size_t)ROWS * (TEXT_BYTES + 1)] = '\0';
+    const char *texts[] = { long_noise(op, 600), repeated };
+    static const char *const paths[] = { "mem:/t/data/long.parquet", "mem:/t/data/repeated.parquet" };
+    static const int64_t rows[] = { 600, ROWS };
+    struct firn_data_file files[2];
+    for (int i = 0; i < 2; i++)
+        files[i] = fixture_file(
+            paths[i],
+            fixture_write(op, wide.store, paths[i], output.footer, &texts[i], 1, firn_chunk_options_default()),
+            rows[i]);
+    wide.run.files = files; /* 40 MB */
+    wide.run.file_count = 2;
+    for (uint32_t threads = 1; threads <= 4; threads += 3)
+        fixture_execute_within(op, &wide.run, (size_t)24 << 20, threads);
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
 /* Texts of four megabytes each, of which a sixteenth of the memory holds one. */
 static void values_may_be_huge(void **state)
 {
@@ -534,6 +567,7 @@ int main(void)
         TEST(a_thousand_columns_are_sorted_in_little_memory),
         TEST(large_row_groups_are_read_once),
         TEST(rows_may_become_long),
+        TEST(rows_may_be_small_in_their_file),
         TEST(values_may_be_huge),
         TEST(the_process_keeps_its_memory_limit),
     };
