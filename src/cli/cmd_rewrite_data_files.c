@@ -413,12 +413,15 @@ const struct cli_command cmd_rewrite_data_files = {
         "rewrite-all=true takes all, rewrite-unsorted-only=true those that are not marked as sorted by this order, and "
         "sorted ones whose ranges overlap each other or what is rewritten. compression-factor multiplies the size that "
         "the number of files is worked "
-        "out from; shuffle-partitions-per-file is not needed. binpack keeps to the table's sort order within each new "
+        "out from; shuffle-partitions-per-file is not needed.\n\nStrategy binpack keeps to the table's sort order "
+        "within each new "
         "file, as Spark does; sort-within-files=false leaves rows in reading order, which lets pages be copied and "
         "deletes of others be carried over.\n\nBefore the "
         "commit the rows read, deleted and written are "
         "counted against each "
-        "other for every group and each output's footer is read back. ORC and Avro data files, and files with deletes "
+        "other for every group and each output's footer is read back. Copied pages are not decoded for that: "
+        "damage that no checksum in the file tells of is found by --verify full. ORC and Avro data files, and files "
+        "with deletes "
         "in a format that firn does not read, are left where they are and reported.",
     .examples =
         "  firn rewrite-data-files db.txn\n"
@@ -440,7 +443,7 @@ const struct cli_command cmd_plan = {
         "Prints the plan that rewrite-data-files with the same options would carry out: which files make a group, with "
         "a "
         "reason for every file that is taken or left, what their deletes cost, requests, bytes and money, and for each "
-        "column how its pages would be taken over (spliced, repacked, remapped or transcoded) and why no cheaper "
+        "column how its pages would be taken over (kept, spliced, repacked, remapped or transcoded) and why no cheaper "
         "way is open. For that it looks into the first files of each group, and samples them as the rewrite would. The "
         "same as rewrite-data-files --dry-run, and works on a metadata.json as on a table.",
     .examples = "  firn plan db.txn\n"
