@@ -123,13 +123,18 @@ static firn_status convert_dictionary(struct firn_op *op, struct firn_adapter *a
     return FIRN_OK;
 }
 
-static firn_status convert_values(struct firn_op *op, struct firn_adapter *adapter,
-                                  const struct firn_conversion *conversion, const struct firn_vector *in,
-                                  struct firn_vector *out)
+void firn_adapter_keep_values(const struct firn_vector *in, struct firn_vector *out)
 {
     out->values = in->values;
     out->indices = in->indices;
     out->dictionary = in->dictionary;
+}
+
+static firn_status convert_values(struct firn_op *op, struct firn_adapter *adapter,
+                                  const struct firn_conversion *conversion, const struct firn_vector *in,
+                                  struct firn_vector *out)
+{
+    firn_adapter_keep_values(in, out);
     if (!conversion->run)
         return FIRN_OK;
     if (in->indices) {

@@ -21,6 +21,8 @@ FIRN_CHECKED firn_status firn_adapter_run(struct firn_op *op, struct firn_adapte
 FIRN_CHECKED firn_status firn_adapter_levels(struct firn_op *op, struct firn_adapter *adapter,
                                              const struct firn_leaf_plan *plan, const struct firn_parquet_node *leaf,
                                              const struct firn_vector *in, struct firn_vector *out);
+/* Gives a vector of levels the values of `in`, which need no conversion. */
+void firn_adapter_keep_values(const struct firn_vector *in, struct firn_vector *out);
 void firn_adapter_done(struct firn_adapter *adapter);
 
 #endif

@@ -12,6 +12,12 @@ static firn_status consider(struct firn_op *op, struct firn_pull *pull, struct f
     return receiver->consider(op, receiver->context, pull->column, offer, pull->row, out);
 }
 
+/* Whether nothing of the page is to be emitted. */
+static bool is_settled(enum firn_offer_answer answer)
+{
+    return answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
+}
+
 /* A page that is at hand, its levels decoded: what is offered of it. */
 struct opened_page {
     const struct firn_page *page; /* as it lies */
@@ -78,9 +84,7 @@ static firn_status offer_values(struct firn_op *op, struct firn_pull *pull, stru
     opened->facts.ends_row = opened->ends_row;
     offer->vector = &column->page;
     if (offer->packed) {
-        opened->levels.values = column->page.values;
-        opened->levels.indices = column->page.indices;
-        opened->levels.dictionary = column->page.dictionary;
+        firn_adapter_keep_values(&column->page, &opened->levels);
         offer->vector = &opened->levels;
     }
     return offer_with_facts(op, pull, offer, opened, out);
@@ -94,12 +98,12 @@ static firn_status offer_opened(struct firn_op *op, struct firn_pull *pull, stru
     enum firn_offer_answer answer = FIRN_OFFER_REFUSED;
     if (column->page.row_count == offer->row_count) /* else the header is wrong */
         FIRN_TRY(offer_levels(op, pull, offer, opened, &answer));
-    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
+    *done = is_settled(answer);
     if (!*done)
         FIRN_TRY(firn_chunk_reader_values(op, column->reader, &column->page));
     if (answer == FIRN_OFFER_AGAIN)
         FIRN_TRY(offer_values(op, pull, offer, opened, &answer));
-    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
+    *done = is_settled(answer);
     if (*done)
         firn_column_drop_page(column);
     return FIRN_OK;
@@ -134,7 +138,7 @@ static firn_status offer_page(struct firn_op *op, struct firn_pull *pull, struct
     enum firn_offer_answer answer;
     FIRN_TRY(unfold(op, pull, offer, &unfolded));
     FIRN_TRY(consider(op, pull, offer, &answer));
-    *done = answer == FIRN_OFFER_TAKEN || answer == FIRN_OFFER_PASSED_OVER;
+    *done = is_settled(answer);
     if (*done)
         return firn_chunk_reader_pass(op, column->reader, offer->row_count);
     if (answer == FIRN_OFFER_REFUSED)

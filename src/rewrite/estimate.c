@@ -110,9 +110,7 @@ static firn_status encode_vector(struct firn_op *op, struct sample *sample, cons
     struct firn_column *column = sample->column;
     struct firn_vector adapted;
     FIRN_TRY(firn_adapter_levels(op, &column->adapter, source->plan, column->leaf->node, vector, &adapted));
-    adapted.values = vector->values;
-    adapted.indices = vector->indices;
-    adapted.dictionary = vector->dictionary;
+    firn_adapter_keep_values(vector, &adapted);
     return firn_chunk_writer_append(op, sample->writer, &adapted);
 }
 
