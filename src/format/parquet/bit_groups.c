@@ -12,13 +12,17 @@ FIRN_ALWAYS_INLINE uint64_t mask_of(unsigned width)
     return UINT64_MAX >> (WORD_BITS - width);
 }
 
+/* In fields of `room` bits that hold `bits`, the lower half of these. */
+FIRN_ALWAYS_INLINE uint64_t lower_halves(unsigned bits, unsigned room)
+{
+    return mask_of(bits / 2) * (room == 64 ? 1 : room == 32 ? UINT64_C(0x100000001) : UINT64_C(0x1000100010001));
+}
+
 /* Eight bytes are handled as one word. Moves the upper half of each field of `bits` up, to the upper half of a field of
  * `room`, and so makes two fields of each; a word that begins as one field ends as eight. */
 FIRN_ALWAYS_INLINE uint64_t spread(uint64_t word, unsigned bits, unsigned room)
 {
-    uint64_t lower = mask_of(bits / 2) * (room == 64   ? 1
-                                          : room == 32 ? UINT64_C(0x100000001)
-                                                       : UINT64_C(0x1000100010001));
+    uint64_t lower = lower_halves(bits, room);
     return (word & lower) | (word << (room / 2 - bits / 2) & lower << room / 2);
 }
 
@@ -31,9 +35,7 @@ FIRN_ALWAYS_INLINE void unpack_group_u8(const uint8_t *in, unsigned width, uint8
 /* The way back: the upper half of each field of `room` moves down behind the `bits / 2` of the lower half. */
 FIRN_ALWAYS_INLINE uint64_t gather(uint64_t word, unsigned bits, unsigned room)
 {
-    uint64_t lower = mask_of(bits / 2) * (room == 64   ? 1
-                                          : room == 32 ? UINT64_C(0x100000001)
-                                                       : UINT64_C(0x1000100010001));
+    uint64_t lower = lower_halves(bits, room);
     return (word & lower) | (word >> (room / 2 - bits / 2) & lower << bits / 2);
 }
 
