@@ -242,6 +242,19 @@ static const char *long_noise(struct firn_op *op, int rows)
     return take_text(op, &text);
 }
 
+/* Texts of one letter many times; so many letters take turns. */
+static const char *one_letter_texts(struct firn_op *op, int rows, size_t text_bytes, int letters)
+{
+    char *texts = firn_arena_alloc(op->arena, (size_t)rows * (text_bytes + 1) + 1);
+    for (int row = 0; row < rows; row++) {
+        char *text = texts + (size_t)row * (text_bytes + 1);
+        memset(text, 'a' + row % letters, text_bytes);
+        text[text_bytes] = ' ';
+    }
+    texts[(size_t)rows * (text_bytes + 1)] = '\0';
+    return texts;
+}
+
 static void wide_begin(struct firn_op *op, struct wide *wide, int columns, int rows, int noisy)
 {
     const char *schema = wide_schema(op, columns);
@@ -346,14 +359,7 @@ static void rows_may_be_small_in_their_file(void **state)
     struct firn_op *op = test_op(state);
     wide_begin(op, &wide, 1, 10, 1);
     struct firn_output_schema output = fixture_schema(op, wide_schema(op, 1));
-    char *repeated = firn_arena_alloc(op->arena, (size_t)ROWS * (TEXT_BYTES + 1) + 1);
-    for (int row = 0; row < ROWS; row++) {
-        char *text = repeated + (ptrdiff_t)row * (TEXT_BYTES + 1);
-        memset(text, 'a' + row % TEXTS, TEXT_BYTES);
-        text[TEXT_BYTES] = ' ';
-    }
-    repeated[(size_t)ROWS * (TEXT_BYTES + 1)] = '\0';
-    const char *texts[] = { long_noise(op, 600), repeated };
+    const char *texts[] = { long_noise(op, 600), one_letter_texts(op, ROWS, TEXT_BYTES, TEXTS) };
     static const char *const paths[] = { "mem:/t/data/long.parquet", "mem:/t/data/repeated.parquet" };
     static const int64_t rows[] = { 600, ROWS };
     struct firn_data_file files[2];
@@ -378,12 +384,7 @@ static void values_may_be_huge(void **state)
     struct firn_op *op = test_op(state);
     wide_begin(op, &wide, 2, 10, 1);
     struct firn_output_schema output = fixture_schema(op, wide_schema(op, 2));
-    char *huge = firn_arena_alloc(op->arena, (size_t)ROWS * (TEXT_BYTES + 1) + 1);
-    for (int row = 0; row < ROWS; row++) {
-        memset(huge + (ptrdiff_t)row * (TEXT_BYTES + 1), 'a' + row, TEXT_BYTES);
-        huge[(ptrdiff_t)(row + 1) * (TEXT_BYTES + 1) - 1] = ' ';
-    }
-    const char *texts[] = { noise(op, ROWS, 1, 1), huge };
+    const char *texts[] = { noise(op, ROWS, 1, 1), one_letter_texts(op, ROWS, TEXT_BYTES, ROWS) };
     struct firn_chunk_options options = firn_chunk_options_default();
     options.codec = FIRN_CODEC_NONE;
     int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/huge.parquet", output.footer, texts, 1, options);
