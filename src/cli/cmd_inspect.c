@@ -23,8 +23,7 @@ static firn_status run(struct firn_op *op, struct cli *cli, const void *argument
     json_t *json;
     FIRN_TRY(cli_session(op, cli, &session));
     struct firn_inspect_options what = { .values = args->values, .pages = args->pages };
-    firn_status status = firn_file_inspect(op, firn_session_store(session), args->file, what, &json);
-    FIRN_TRY(firn_context(op, status, "file %.*s", FIRN_FMT(args->file)));
+    FIRN_TRY(firn_file_inspect(op, firn_session_store(session), args->file, what, &json));
     if (cli_wants_json(cli))
         return cli_print_json(op, cli, json);
     cli_print_outline(cli, json);

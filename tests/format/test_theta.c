@@ -143,11 +143,12 @@ static void test_refused(void **state)
         uint8_t value;
         firn_status status;
     } cases[] = {
-        { "family", 2, 2, FIRN_CORRUPT },         { "version", 1, 4, FIRN_UNSUPPORTED },
-        { "preamble", 0, 4, FIRN_CORRUPT },       { "no preamble", 0, 0, FIRN_CORRUPT },
-        { "not compact", 5, 0x12, FIRN_CORRUPT }, { "no order", 5, 0x0a, FIRN_UNSUPPORTED },
-        { "seed", 6, 0xcd, FIRN_CORRUPT },        { "count", 8, 1, FIRN_CORRUPT },
-        { "order", 23, 0x7f, FIRN_CORRUPT },      { "past theta", 31, 0xff, FIRN_CORRUPT },
+        { "family", 2, 2, FIRN_CORRUPT },          { "next version", 1, 4, FIRN_UNSUPPORTED },
+        { "old version", 1, 2, FIRN_UNSUPPORTED }, { "no version", 1, 0x83, FIRN_CORRUPT },
+        { "preamble", 0, 4, FIRN_CORRUPT },        { "no preamble", 0, 0, FIRN_CORRUPT },
+        { "not compact", 5, 0x12, FIRN_CORRUPT },  { "no order", 5, 0x0a, FIRN_UNSUPPORTED },
+        { "seed", 6, 0xcd, FIRN_CORRUPT },         { "count", 8, 1, FIRN_CORRUPT },
+        { "order", 23, 0x7f, FIRN_CORRUPT },       { "past theta", 31, 0xff, FIRN_CORRUPT },
     };
     struct firn_theta sketch;
     struct firn_theta_compact compact;

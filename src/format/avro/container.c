@@ -77,8 +77,9 @@ static firn_status choose_codec(struct firn_op *op, struct firn_avro_reader *rea
             return FIRN_OK;
         }
     }
-    return firn_fail(op, FIRN_UNSUPPORTED, "avro codec '%.*s' is not one of null, deflate, snappy, zstandard",
-                     FIRN_FMT(name));
+    bool is_known = firn_text_is(name, "bzip2") || firn_text_is(name, "xz");
+    return firn_fail(op, is_known ? FIRN_UNSUPPORTED : FIRN_CORRUPT,
+                     "avro codec '%.*s' is not one of null, deflate, snappy, zstandard", FIRN_FMT(name));
 }
 
 static firn_status parse_writer_schema(struct firn_op *op, struct firn_avro_reader *reader)

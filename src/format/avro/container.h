@@ -30,8 +30,8 @@ struct firn_avro_reader {
     struct firn_codec_context *codecs; /* closed when the arena goes */
 };
 
-/* Opens a file held in memory; it must outlive the reader. Fails: CORRUPT; UNSUPPORTED for a codec other than null
- * (also when the key is absent), deflate, snappy and zstandard. */
+/* Opens a file held in memory; it must outlive the reader. Fails: CORRUPT; UNSUPPORTED for a codec of the
+ * format other than null (also when the key is absent), deflate, snappy and zstandard. */
 FIRN_CHECKED firn_status firn_avro_reader_init(struct firn_op *op, struct firn_bytes file,
                                                struct firn_avro_reader *reader);
 /* The value of a metadata key; data == NULL when absent. */

@@ -37,7 +37,7 @@ static void take_choice(struct firn_parse *parse, const struct firn_thrift_field
     firn_thrift_struct(&parse->in, field);
     while (firn_thrift_next(&parse->in, &member)) {
         if (member.id != 1)
-            firn_parse_unknown(parse, what, member.id);
+            firn_parse_unknown(parse, what, member.id, 2);
         else
             firn_thrift_skip(&parse->in, &member);
     }

@@ -19,7 +19,7 @@ struct firn_bloom_filter {
     uint32_t block_count;
 };
 /* What its first bytes (FIRN_BLOOM_HEADER_BYTES_MAX, or fewer at the end of the file) say of a filter: the sizes of
- * header and blocks. CORRUPT; UNSUPPORTED for another algorithm, hash or compression. */
+ * header and blocks. CORRUPT; UNSUPPORTED for an algorithm, hash or compression of a newer format. */
 FIRN_CHECKED firn_status firn_bloom_header_parse(struct firn_op *op, struct firn_bytes bytes, uint32_t *header_bytes,
                                                  uint32_t *block_bytes);
 /* A whole filter, header and blocks. */

@@ -142,7 +142,7 @@ static firn_status note_dictionary(struct firn_op *op, struct firn_chunk_reader 
     if (reader->has_dictionary)
         return firn_fail(op, FIRN_CORRUPT, "second dictionary in one column chunk");
     if (header->encoding != FIRN_ENCODING_PLAIN && !firn_encoding_is_dictionary(header->encoding))
-        return firn_fail(op, FIRN_UNSUPPORTED, "dictionary encoded as %s", firn_encoding_name(header->encoding));
+        return firn_fail(op, FIRN_CORRUPT, "dictionary encoded as %s", firn_encoding_name(header->encoding));
     reader->dictionary_head = *page;
     reader->has_dictionary = true;
     return FIRN_OK;

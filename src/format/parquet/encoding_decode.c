@@ -158,7 +158,7 @@ firn_status firn_values_decode(struct firn_op *op, struct firn_value_decoder *de
                                struct firn_bytes in, uint32_t count)
 {
     if (!encodings[encoding].decode || !(encodings[encoding].types & 1u << decoder->type))
-        return firn_fail(op, FIRN_UNSUPPORTED, "%s values encoded as %s", firn_parquet_type_name(decoder->type),
+        return firn_fail(op, FIRN_CORRUPT, "%s values encoded as %s", firn_parquet_type_name(decoder->type),
                          firn_encoding_name(encoding));
     return encodings[encoding].decode(op, decoder, in, count);
 }

@@ -16,7 +16,7 @@ struct firn_value_decoder {
 };
 
 /* Decodes `count` values to decoder->values. Slices borrow from `in` or the decoder. Not for the dictionary encodings.
- * Fails: CORRUPT; UNSUPPORTED for an encoding that the type cannot have. */
+ * Fails: CORRUPT, also for an encoding that the type cannot have. */
 FIRN_CHECKED firn_status firn_values_decode(struct firn_op *op, struct firn_value_decoder *decoder,
                                             enum firn_encoding encoding, struct firn_bytes in, uint32_t count);
 /* Decodes `count` dictionary indices, each below `dictionary_count`, to `out` (uint32_t). */

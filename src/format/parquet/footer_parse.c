@@ -7,6 +7,8 @@
 
 #define MAGIC_BYTES 4
 
+enum { LZO = 3 };
+
 firn_status firn_footer_tail_parse(struct firn_op *op, struct firn_bytes tail, uint64_t file_bytes,
                                    uint32_t *footer_bytes)
 {
@@ -30,15 +32,17 @@ static struct firn_text take_text(struct firn_cursor *in, const struct firn_thri
     return firn_text_of_bytes(firn_thrift_binary(in, field));
 }
 
-/* parquet.thrift, CompressionCodec. LZO (3) has no free decoder. */
+/* parquet.thrift, CompressionCodec. LZO has no free decoder. */
 static enum firn_codec parse_codec(struct firn_parse *parse, int32_t value)
 {
     static const enum firn_codec codecs[] = {
         [0] = FIRN_CODEC_NONE,       [1] = FIRN_CODEC_SNAPPY, [2] = FIRN_CODEC_GZIP,    [4] = FIRN_CODEC_BROTLI,
         [5] = FIRN_CODEC_LZ4_HADOOP, [6] = FIRN_CODEC_ZSTD,   [7] = FIRN_CODEC_LZ4_RAW,
     };
-    if (value < 0 || value == 3 || value >= (int32_t)FIRN_COUNT_OF(codecs))
-        firn_parse_unknown(parse, value == 3 ? "compression codec LZO, number" : "compression codec", value);
+    if (value == LZO)
+        firn_parse_unknown(parse, "compression codec LZO, number", value, LZO);
+    else if (value < 0 || value >= (int32_t)FIRN_COUNT_OF(codecs))
+        firn_parse_unknown(parse, "compression codec", value, FIRN_COUNT_OF(codecs));
     return parse->in.failure ? FIRN_CODEC_NONE : codecs[value];
 }
 
@@ -123,7 +127,7 @@ static enum firn_parquet_type parse_type(struct firn_parse *parse, const struct 
 {
     int32_t value = firn_thrift_i32(&parse->in, field);
     if (value < 0 || value >= FIRN_PARQUET_TYPE_COUNT)
-        firn_cursor_fail(&parse->in, "has a column chunk of an unknown type");
+        firn_parse_unknown(parse, "type of a column chunk", value, FIRN_PARQUET_TYPE_COUNT);
     return parse->in.failure ? FIRN_PARQUET_BOOLEAN : (enum firn_parquet_type)value;
 }
 

@@ -73,7 +73,7 @@ static enum firn_boundary_order parse_order(struct firn_parse *parse, const stru
 {
     int32_t value = firn_thrift_i32(&parse->in, field);
     if (value < FIRN_UNORDERED || value > FIRN_DESCENDING)
-        firn_cursor_fail(&parse->in, "has an unknown boundary order");
+        firn_parse_unknown(parse, "boundary order", value, FIRN_DESCENDING + 1);
     return parse->in.failure ? FIRN_UNORDERED : (enum firn_boundary_order)value;
 }
 

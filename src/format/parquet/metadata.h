@@ -68,7 +68,7 @@ enum firn_logical {
     FIRN_LOGICAL_COUNT
 };
 
-enum firn_time_unit { FIRN_UNIT_MILLIS, FIRN_UNIT_MICROS, FIRN_UNIT_NANOS };
+enum firn_time_unit { FIRN_UNIT_MILLIS, FIRN_UNIT_MICROS, FIRN_UNIT_NANOS, FIRN_UNIT_COUNT };
 
 struct firn_logical_type {
     enum firn_logical kind;

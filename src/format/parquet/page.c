@@ -150,7 +150,7 @@ static void parse_header(struct firn_parse *parse, struct firn_page_header *out)
     }
     firn_parse_require(parse, met, FIRN_FIELD(1) | FIRN_FIELD(2) | FIRN_FIELD(3), "lacks a required field");
     if (type < 0 || type >= (int32_t)FIRN_COUNT_OF(header_fields))
-        firn_cursor_fail(in, "is of an unknown page type");
+        firn_parse_unknown(parse, "page type", type, FIRN_COUNT_OF(header_fields));
     else if (type != FIRN_PAGE_INDEX && !(met & FIRN_FIELD(header_fields[type])))
         firn_cursor_fail(in, "lacks the part for its page type");
     out->type = in->failure ? FIRN_PAGE_INDEX : (enum firn_page_type)type;

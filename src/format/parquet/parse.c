@@ -1,27 +1,32 @@
 /* What the parsers of Parquet's Thrift structures share: ends of parses, statistics, encodings. parquet.thrift. */
 #include "format/parquet/parse_internal.h"
 
-void firn_parse_unknown(struct firn_parse *parse, const char *what, int64_t value)
+/* Enumerations have gained values one at a time: what lies further beyond the known ones is damage. */
+enum { LATER_VALUES_MAX = 16 };
+
+void firn_parse_unknown(struct firn_parse *parse, const char *what, int64_t value, int64_t known_count)
 {
     if (parse->in.failure)
         return;
     parse->unknown = what;
-    parse->unknown_value = (uint64_t)value;
+    parse->unknown_value = value;
+    parse->unknown_later = value >= known_count && value < known_count + LATER_VALUES_MAX;
     firn_cursor_fail(&parse->in, what);
 }
 
 firn_status firn_parse_finish(struct firn_op *op, const struct firn_parse *parse, const char *what)
 {
     if (parse->unknown)
-        return firn_fail(op, FIRN_UNSUPPORTED, "%s names the %s %" PRId64 ", which firn does not know", what,
-                         parse->unknown, (int64_t)parse->unknown_value);
+        return firn_fail(op, parse->unknown_later ? FIRN_UNSUPPORTED : FIRN_CORRUPT, "%s names the %s %" PRId64 ", %s",
+                         what, parse->unknown, parse->unknown_value,
+                         parse->unknown_later ? "which firn does not know" : "which the format does not have");
     return firn_cursor_finish(op, &parse->in, what);
 }
 
 enum firn_encoding firn_parse_encoding(struct firn_parse *parse, int32_t value)
 {
     if (value < 0 || value >= FIRN_ENCODING_COUNT || value == 1) /* 1 was never used */
-        firn_parse_unknown(parse, "encoding", value);
+        firn_parse_unknown(parse, "encoding", value, FIRN_ENCODING_COUNT);
     return parse->in.failure ? FIRN_ENCODING_PLAIN : (enum firn_encoding)value;
 }
 

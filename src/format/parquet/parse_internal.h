@@ -9,13 +9,16 @@
 struct firn_parse {
     struct firn_cursor in;
     struct firn_arena *arena;
-    uint64_t unknown_value; /* set by firn_parse_unknown */
-    const char *unknown;    /* what value a newer format may define and firn does not know; NULL: none */
+    int64_t unknown_value; /* set by firn_parse_unknown */
+    const char *unknown;   /* what the value is of that firn does not know; NULL: none */
+    bool unknown_later;    /* and whether a newer format may define it */
 };
 
-/* Ends the parse: the value is valid in some file, but not known here. `what` is a literal, as "compression codec". */
-void firn_parse_unknown(struct firn_parse *parse, const char *what, int64_t value);
-/* UNSUPPORTED after firn_parse_unknown, CORRUPT after another failure, else FIRN_OK. */
+/* A value of one of the format's enumerations that is `known_count` or above, below 0, or was never used: ends the
+ * parse. `what` is a literal, as "compression codec". */
+void firn_parse_unknown(struct firn_parse *parse, const char *what, int64_t value, int64_t known_count);
+/* After firn_parse_unknown UNSUPPORTED where a newer format may define the value, else CORRUPT, as after all other
+ * failures. FIRN_OK without any. */
 FIRN_CHECKED firn_status firn_parse_finish(struct firn_op *op, const struct firn_parse *parse, const char *what);
 
 /* Fields that were met, by their numbers below 64. */

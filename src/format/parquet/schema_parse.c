@@ -66,16 +66,15 @@ static void parse_unit(struct firn_parse *parse, struct firn_logical_type *out)
 {
     struct firn_cursor *in = &parse->in;
     struct firn_thrift_field field = { 0 };
-    bool known = false;
+    int32_t member = 0;
     while (firn_thrift_next(in, &field)) {
-        if (field.id >= 1 && field.id <= 3) {
-            out->unit = (enum firn_time_unit)(field.id - 1);
-            known = true;
-        }
+        member = field.id;
         firn_thrift_skip(in, &field);
     }
-    if (!known)
-        firn_parse_unknown(parse, "time unit", field.id);
+    if (member < 1 || member > FIRN_UNIT_COUNT)
+        firn_parse_unknown(parse, "time unit", member, FIRN_UNIT_COUNT + 1);
+    else
+        out->unit = (enum firn_time_unit)(member - 1);
 }
 
 static void parse_time(struct firn_parse *parse, struct firn_logical_type *out)
@@ -202,11 +201,11 @@ static void check_element(struct firn_parse *parse, struct element *element, uin
 {
     firn_parse_require(parse, met, FIRN_FIELD(4), "has a column without a name");
     if ((unsigned)element->node.repetition > FIRN_REPEATED)
-        firn_cursor_fail(&parse->in, "has a column of an unknown repetition");
+        firn_parse_unknown(parse, "repetition", (int32_t)element->node.repetition, FIRN_REPEATED + 1);
     if (element->child_count < 0)
         firn_cursor_fail(&parse->in, "has a column with a negative number of children");
     if (element->has_type && (unsigned)element->node.type >= FIRN_PARQUET_TYPE_COUNT)
-        firn_cursor_fail(&parse->in, "has a column of an unknown type");
+        firn_parse_unknown(parse, "type of a column", (int32_t)element->node.type, FIRN_PARQUET_TYPE_COUNT);
     element->node.is_leaf = element->has_type && element->child_count == 0;  /* some writers give groups a type */
     element->node.type_length = (uint32_t)FIRN_MAX(element->type_length, 0); /* 0 is refused where it matters */
     settle_annotation(parse, element, met);

@@ -48,8 +48,8 @@ FIRN_CHECKED firn_status firn_puffin_footer_parse(struct firn_op *op, struct fir
 /* Both, and the leading magic, for a whole file in memory. */
 FIRN_CHECKED firn_status firn_puffin_parse(struct firn_op *op, struct firn_bytes file, struct firn_puffin_footer *out);
 
-/* A blob's content, decompressed, appended to `out`. `stored` are its bytes in the file. UNSUPPORTED for an unknown
- * codec; CORRUPT for a compressed blob that does not state its content's size. */
+/* A blob's content, decompressed, appended to `out`. `stored` are its bytes in the file. CORRUPT for a codec that
+ * the format does not have, and for a compressed blob that does not state its content's size. */
 FIRN_CHECKED firn_status firn_puffin_blob_decode(struct firn_op *op, const struct firn_puffin_blob *blob,
                                                  struct firn_bytes stored, struct firn_buffer *out);
 /* The property, or a text with data == NULL. */

@@ -187,7 +187,7 @@ firn_status firn_puffin_blob_decode(struct firn_op *op, const struct firn_puffin
         return firn_lz4_frame_decode(op, stored, FIRN_PUFFIN_BLOB_BYTES_MAX, out);
     if (firn_text_is(blob->codec, "zstd"))
         return decode_zstd(op, stored, out);
-    return firn_fail(op, FIRN_UNSUPPORTED, "puffin blob codec '%.*s' is neither lz4 nor zstd", FIRN_FMT(blob->codec));
+    return firn_fail(op, FIRN_CORRUPT, "puffin blob codec '%.*s' is neither lz4 nor zstd", FIRN_FMT(blob->codec));
 }
 
 struct firn_text firn_puffin_property_find(const struct firn_puffin_property *properties, uint32_t count,

@@ -260,13 +260,20 @@ static struct preamble take_preamble(struct firn_cursor *in)
     return out;
 }
 
+/* Versions there were before, and the one that may come after. */
+static bool is_other_version(uint8_t version)
+{
+    return version >= 1 && version <= SERIAL_VERSION + 1;
+}
+
 static firn_status check_preamble(struct firn_op *op, const struct preamble *preamble)
 {
     if (preamble->family != FAMILY_COMPACT || !(preamble->flags & FLAG_COMPACT))
         return firn_fail(op, FIRN_CORRUPT, "this is no compact theta sketch (family %u, flags 0x%x)", preamble->family,
                          preamble->flags);
     if (preamble->version != SERIAL_VERSION)
-        return firn_fail(op, FIRN_UNSUPPORTED, "theta sketches of serial version %u are not read", preamble->version);
+        return firn_fail(op, is_other_version(preamble->version) ? FIRN_UNSUPPORTED : FIRN_CORRUPT,
+                         "theta sketches of serial version %u are not read", preamble->version);
     if (preamble->words < PREAMBLE_EMPTY || preamble->words > PREAMBLE_ESTIMATE)
         return firn_fail(op, FIRN_CORRUPT, "a theta sketch's preamble has %u words", preamble->words);
     if (preamble->count > 1 && !(preamble->flags & FLAG_ORDERED))
