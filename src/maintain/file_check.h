@@ -21,7 +21,7 @@
  *   first-row-id        error           row ids reach beyond the table's next-row-id
  *   row-lineage         error           stored row ids or sequence numbers that the table never gave out
  *   page-index          error           a page index that does not describe its chunk
- *   statistics          error           a chunk's statistics leave out its values (deep)
+ *   statistics          error, warning  a chunk's statistics leave out its values, or count nulls wrong (deep)
  *   bloom-filter        error           a bloom filter that leaves out values of its chunk, or does not parse (deep)
  *   page-damaged        error           a page that does not decode, or whose checksum is wrong (deep)
  *   value-unreadable    error           a value that the schema's type does not hold (deep)

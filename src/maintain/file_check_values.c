@@ -160,6 +160,13 @@ static firn_status read_chunk(struct firn_op *op, struct values_check *check, co
     return status;
 }
 
+/* Inside of lists writers count nulls as they like: DuckDB has those of an element that is null itself twice, Arrow
+ * none of lists that are. No reader goes by such counts. */
+static enum firn_severity null_severity(const struct firn_parquet_node *node)
+{
+    return node->rep_max > 0 ? FIRN_SEVERITY_WARNING : FIRN_SEVERITY_ERROR;
+}
+
 static void check_statistics(struct values_check *check, const struct firn_column_chunk *chunk, int64_t null_count)
 {
     struct firn_checked *checked = check->parquet->checked;
@@ -167,8 +174,9 @@ static void check_statistics(struct values_check *check, const struct firn_colum
     const struct firn_parquet_statistics *statistics = &chunk->statistics;
     struct firn_bytes min, max;
     if (statistics->has_null_count && statistics->null_count != null_count)
-        FIRN_CHECK_ERROR(checked, "statistics", "column '%.*s' has %" PRId64 " nulls, its chunk's statistics %" PRId64,
-                         FIRN_FMT(node->path), null_count, statistics->null_count);
+        firn_findings_add(checked->found, null_severity(node), "statistics", checked->file->path,
+                          "column '%.*s' has %" PRId64 " nulls, its chunk's statistics %" PRId64, FIRN_FMT(node->path),
+                          null_count, statistics->null_count);
     if (statistics->has_nan_count && statistics->nan_count != check->chunk.nan_count)
         FIRN_CHECK_ERROR(checked, "statistics", "column '%.*s' has %" PRId64 " NaN, its chunk's statistics %" PRId64,
                          FIRN_FMT(node->path), check->chunk.nan_count, statistics->nan_count);

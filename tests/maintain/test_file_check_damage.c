@@ -108,15 +108,20 @@ static void end(struct subject *subject)
     firn_store_close(subject->store);
 }
 
+static void find(struct subject *subject, bool deep, struct firn_findings *found)
+{
+    struct firn_file_check what = { subject->store, subject->metadata, &subject->entry, deep, &subject->row_counts };
+    firn_findings_init(found, subject->op->arena);
+    CHECK_OK(subject->op, firn_file_check(subject->op, &what, found));
+}
+
 /* The codes found, each once, in the order found. */
 static const char *codes_of(struct subject *subject, bool deep)
 {
     struct firn_op *op = subject->op;
     struct firn_findings found;
     struct firn_text text = FIRN_TEXT("");
-    struct firn_file_check what = { subject->store, subject->metadata, &subject->entry, deep, &subject->row_counts };
-    firn_findings_init(&found, op->arena);
-    CHECK_OK(op, firn_file_check(op, &what, &found));
+    find(subject, deep, &found);
     for (size_t i = 0; i < found.counts.count; i++)
         text = firn_text_format(op->arena, "%.*s%s%s", FIRN_FMT(text), i > 0 ? " " : "", found.counts.items[i].code);
     for (size_t i = 0; i < found.items.count; i++)
@@ -359,6 +364,56 @@ static void a_file_cut_short(void **state)
         store(&subject, &bytes);
         check_codes(&subject, "cut", "file-length file-unreadable", "file-length file-unreadable");
         firn_buffer_done(&bytes);
+        end(&subject);
+    }
+}
+
+/* Nulls as the chunk's statistics count them ------------------------------------------------------------------------
+ */
+
+/* The file with another footer, whose first chunk has one null more. */
+static void count_a_null_more(struct subject *subject)
+{
+    struct firn_op *op = subject->op;
+    struct firn_buffer bytes = load(subject);
+    struct firn_sink sink = firn_sink_to_buffer(&bytes);
+    struct firn_footer *footer = fixture_footer(op, &bytes);
+    footer->row_groups[0].chunks[0].statistics.null_count++;
+    bytes.len -= FIRN_PARQUET_TAIL_BYTES + firn_load_le32(bytes.data + bytes.len - FIRN_PARQUET_TAIL_BYTES);
+    CHECK_OK(op, firn_footer_write(op, footer, &sink));
+    store(subject, &bytes);
+    subject->entry.file.file_bytes = (int64_t)bytes.len;
+    firn_buffer_done(&bytes);
+}
+
+/* Writers disagree about nulls in lists, which no reader goes by. */
+static void null_counts_matter_outside_of_lists(void **state)
+{
+    static const struct {
+        const char *schema, *slots;
+        enum firn_severity severity;
+    } cases[] = {
+        { SCHEMA(0, FIELD(1, "c", "int")), "1 ~", FIRN_SEVERITY_ERROR },
+        { SCHEMA(0, "{\"id\":1,\"name\":\"c\",\"required\":false,\"type\":{\"type\":\"list\",\"element-id\":2,"
+                    "\"element-required\":false,\"element\":{\"type\":\"struct\",\"fields\":[" FIELD(3, "a",
+                                                                                                     "int") "]}}}"),
+          "0.4=1 1.2 1.3 0.1", FIRN_SEVERITY_WARNING },
+    };
+    struct firn_op *op = test_op(state);
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
+        struct subject subject = { .op = op };
+        struct firn_output_schema schema = fixture_schema(op, cases[i].schema);
+        struct firn_findings found;
+        subject.metadata = fixture_metadata(op, &(struct fixture_table){ .version = 2, .schemas = cases[i].schema });
+        CHECK_OK(op, firn_store_open_memory(op, &subject.store));
+        int64_t bytes = fixture_write(op, subject.store, "mem:/t/n.parquet", schema.footer, &cases[i].slots, 1,
+                                      firn_chunk_options_default());
+        subject.entry.file = fixture_file("mem:/t/n.parquet", bytes, 2);
+        check_codes(&subject, "as written", "", "");
+        count_a_null_more(&subject);
+        check_codes(&subject, "a null more", "", "statistics");
+        find(&subject, true, &found);
+        CHECK(found.items.items[0].severity == cases[i].severity, "%zu: another severity", i);
         end(&subject);
     }
 }
@@ -608,6 +663,7 @@ int main(void)
         TEST(types_are_compared),
         TEST(bytes_are_compared),
         TEST(a_file_cut_short),
+        TEST(null_counts_matter_outside_of_lists),
         TEST(lineage_is_compared),
         TEST(position_deletes_are_read),
         TEST(equality_deletes_need_their_columns),

@@ -137,23 +137,26 @@ static bool find_histograms(struct firn_arena *arena, const struct subject *subj
     return true;
 }
 
-/* Whether the writer counts every slot without a value. In nested columns some leave out lists that are empty or null,
- * so that only writers are believed that are known not to. */
+/* Whether the writer counts every slot without a value. In nested columns some leave out lists that are empty or null
+ * (Arrow before 26 for numbers in structs in lists), or count twice (DuckDB null structs in lists), so that only
+ * writers are believed that are known not to. */
 static bool nulls_credible(const struct subject *subject)
 {
     static const struct {
         const char *application;
-        struct firn_writer_version since;
+        struct firn_writer_version since, since_in_lists;
     } writers[] = {
-        { "parquet-mr", { 0 } },
-        { "parquet-cpp-arrow", { 8, 0, 0 } },
-        { "parquet-rs", { 50, 0, 0 } },
-        { "firn", { 0 } },
+        { "parquet-mr", { 0 }, { 0 } },
+        { "parquet-cpp-arrow", { 8, 0, 0 }, { 26, 0, 0 } },
+        { "parquet-rs", { 50, 0, 0 }, { 50, 0, 0 } },
+        { "firn", { 0 }, { 0 } },
     };
     struct firn_text created_by = subject->from->footer->created_by;
-    bool credible = subject->from->leaf->def_max <= 1 && subject->from->leaf->rep_max == 0;
+    bool in_list = subject->from->leaf->rep_max > 0;
+    bool credible = subject->from->leaf->def_max <= 1 && !in_list;
     for (size_t i = 0; i < FIRN_COUNT_OF(writers) && !credible; i++)
-        credible = firn_written_since(created_by, writers[i].application, writers[i].since);
+        credible = firn_written_since(created_by, writers[i].application,
+                                      in_list ? writers[i].since_in_lists : writers[i].since);
     return credible;
 }
 
