@@ -66,6 +66,7 @@ struct firn_op {
     struct firn_text temp_folder;   /* where data beyond memory goes; empty: see store/spill.h */
     int64_t deadline_ms;            /* monotonic; every wait and every retry ends here; INT64_MAX: none */
     const struct firn_watch *watch; /* NULL: nobody watches */
+    const void *pool_run;           /* the thread pool's: what the operation is a job of; NULL: it is none */
 };
 
 /* The system's clock, randomness and a log that drops everything below warnings and writes the rest to stderr. */

@@ -1,4 +1,5 @@
-/* The thread pool: a stack of runs; each thread takes the next index of the newest run that has room. */
+/* The thread pool: a stack of runs; each thread takes the next index of the newest run that has room. A thread that
+ * waits for a run takes indices of the runs that its jobs have begun, and no others: those might take longer. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -6,7 +7,8 @@
 #include <unistd.h>
 
 struct run {
-    struct run *below; /* older run, still unfinished */
+    struct run *below;        /* older run, still unfinished */
+    const struct run *within; /* the run one of whose jobs began this one; NULL: none did */
     firn_pool_job *job;
     void *context;
     size_t count;
@@ -49,6 +51,7 @@ static void work(struct firn_pool *pool, struct run *run)
     op.temp_folder = run->caller->temp_folder;
     op.deadline_ms = run->caller->deadline_ms;
     op.watch = run->caller->watch;
+    op.pool_run = run;
     firn_status status = run->job(&op, run->context, index);
 
     pthread_mutex_lock(&pool->lock);
@@ -67,6 +70,24 @@ static struct run *find_startable(struct firn_pool *pool)
 {
     for (struct run *run = pool->runs; run; run = run->below)
         if (startable(run))
+            return run;
+    return NULL;
+}
+
+static bool is_within(const struct run *run, const struct run *outer)
+{
+    while (run && run != outer)
+        run = run->within;
+    return run != NULL;
+}
+
+/* What brings `outer` forward: an index of its own, or else of a run that one of its jobs waits for. */
+static struct run *find_startable_within(struct firn_pool *pool, struct run *outer)
+{
+    if (startable(outer))
+        return outer;
+    for (struct run *run = pool->runs; run; run = run->below)
+        if (startable(run) && is_within(run, outer))
             return run;
     return NULL;
 }
@@ -159,14 +180,16 @@ firn_status firn_pool_run(struct firn_op *op, struct firn_pool *pool, size_t cou
         .width = width ? width : UINT32_MAX,
         .failed_index = count,
         .caller = op,
+        .within = op->pool_run,
     };
     pthread_mutex_lock(&pool->lock);
     run.below = pool->runs;
     pool->runs = &run;
     pthread_cond_broadcast(&pool->changed);
     while (run.active > 0 || startable(&run)) {
-        if (startable(&run))
-            work(pool, &run);
+        struct run *next = find_startable_within(pool, &run);
+        if (next)
+            work(pool, next);
         else
             pthread_cond_wait(&pool->changed, &pool->lock);
     }

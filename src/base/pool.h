@@ -1,7 +1,8 @@
 /* A fixed set of threads and one way to use it: run the same function for indices 0 to count - 1.
  *
- * The calling thread works too, so runs may nest without deadlock. Jobs own their operation; they share only what is
- * immutable or what their index selects. What a job leaves in its op->arena lives as long as the caller's arena. */
+ * The calling thread works too, while it waits on runs that its jobs have begun: runs may nest without deadlock and
+ * without idle threads. Jobs own their operation; they share only what is immutable or what their index selects. What a
+ * job leaves in its op->arena lives as long as the caller's arena. */
 #ifndef FIRN_BASE_POOL_H
 #define FIRN_BASE_POOL_H
 

@@ -48,7 +48,7 @@ firn_status firn_input_run_next(struct firn_op *op, struct firn_input_run *input
     bool goes_on;
     firn_sort_reader_clear(&input->reader);
     FIRN_TRY(read_batch(op, input));
-    FIRN_TRY(firn_sort_reader_make_keys(op, &input->reader));
+    FIRN_TRY(firn_read_batch_make_keys(op, input->reader.run->context->pool, &input->reader.batch));
     FIRN_TRY(firn_sort_reader_goes_on(op, &input->reader, &input->last_key, &goes_on));
     input->is_disordered = !goes_on;
     if (goes_on)

@@ -25,7 +25,7 @@ static firn_status check_rows(struct firn_op *op, struct firn_order_check *check
     bool goes_on;
     firn_sort_reader_clear(&check->reader);
     FIRN_TRY(firn_sort_reader_step(op, &check->reader, view, rows));
-    FIRN_TRY(firn_sort_reader_make_keys(op, &check->reader));
+    FIRN_TRY(firn_read_batch_make_keys(op, check->reader.run->context->pool, &check->reader.batch));
     FIRN_TRY(firn_sort_reader_goes_on(op, &check->reader, check->last_key, &goes_on));
     check->is_disordered = !goes_on;
     if (goes_on)

@@ -25,35 +25,46 @@ struct run_reader {
     FIRN_ARRAY(struct loaded_block) blocks;
 };
 
-struct firn_run_merge {
-    struct firn_run_merge_config config;
-    struct run_reader *readers; /* runs, then inputs */
-    uint32_t reader_count;
-    uint64_t held_bytes; /* of the runs' blocks */
-
-    /* The turn. */
-    struct firn_held_column *columns;     /* the rows given, */
-    struct firn_buffer keys, key_offsets; /* their keys */
+/* The rows given. */
+struct turn {
+    struct firn_held_column *columns; /* one a leaf */
+    struct firn_buffer keys, key_offsets;
     struct firn_buffer order;
     uint32_t row_count;
 };
 
+struct firn_run_merge {
+    struct firn_run_merge_config config;
+    struct run_reader *readers; /* runs, then inputs */
+    uint32_t reader_count;
+    uint64_t held_bytes;         /* of the runs' blocks */
+    struct turn turns[2], *turn; /* the other may still be in use */
+};
+
+static struct firn_held_column *new_columns(struct firn_op *op, const struct firn_output_schema *schema)
+{
+    struct firn_held_column *columns = FIRN_NEW_ARRAY(op->arena, struct firn_held_column, schema->leaf_count);
+    for (uint32_t i = 0; i < schema->leaf_count; i++)
+        columns[i].leaf = schema->leaves[i].node;
+    return columns;
+}
+
 struct firn_run_merge *firn_run_merge_open(struct firn_op *op, const struct firn_run_merge_config *config)
 {
-    uint32_t leaf_count = config->run->schema.leaf_count, reader_count = config->run_count + config->input_count;
+    uint32_t reader_count = config->run_count + config->input_count;
     struct firn_run_merge *merge = FIRN_NEW(op->arena, struct firn_run_merge);
     *merge = (struct firn_run_merge){
         .config = *config,
         .readers = FIRN_NEW_ARRAY(op->arena, struct run_reader, reader_count),
         .reader_count = reader_count,
-        .columns = FIRN_NEW_ARRAY(op->arena, struct firn_held_column, leaf_count),
     };
+    merge->turn = &merge->turns[0];
     for (uint32_t i = 0; i < config->run_count; i++)
         merge->readers[i].run = &config->runs[i];
     for (uint32_t i = 0; i < config->input_count; i++)
         merge->readers[config->run_count + i].input = &config->inputs[i];
-    for (uint32_t i = 0; i < leaf_count; i++)
-        merge->columns[i].leaf = config->run->schema.leaves[i].node;
+    for (size_t i = 0; i < FIRN_COUNT_OF(merge->turns); i++)
+        merge->turns[i].columns = new_columns(op, &config->run->schema);
     return merge;
 }
 
@@ -122,7 +133,7 @@ static bool has_more(const struct run_reader *reader)
 static firn_status load_batch(struct firn_op *op, struct run_reader *reader)
 {
     FIRN_TRY(firn_input_run_next(op, reader->input));
-    const struct loaded_block block = { .keys = firn_sort_batch_keys(&reader->input->reader.keys) };
+    const struct loaded_block block = { .keys = firn_sort_batch_keys(&reader->input->reader.batch.keys) };
     if (block.keys.count > 0)
         FIRN_PUSH(op->arena, &reader->blocks, block);
     return FIRN_OK;
@@ -206,13 +217,13 @@ static firn_status add_keys(struct firn_op *op, struct firn_run_merge *merge, co
     const struct firn_row_keys *keys = &block->keys;
     const uint8_t *begin = firn_row_key(keys, block->done).data;
     struct firn_bytes last = firn_row_key(keys, block->end - 1);
-    uint64_t offset = merge->keys.len;
-    merge->row_count += block->end - block->done;
+    uint64_t offset = merge->turn->keys.len;
+    merge->turn->row_count += block->end - block->done;
     for (uint32_t row = block->done; row < block->end && keys->offsets; row++) {
-        FIRN_TRY(firn_buffer_append(op, &merge->key_offsets, &offset, sizeof offset));
+        FIRN_TRY(firn_buffer_append(op, &merge->turn->key_offsets, &offset, sizeof offset));
         offset += firn_row_key(keys, row).len;
     }
-    return firn_buffer_append(op, &merge->keys, begin, (size_t)(last.data + last.len - begin));
+    return firn_buffer_append(op, &merge->turn->keys, begin, (size_t)(last.data + last.len - begin));
 }
 
 /* Chooses the rows of the turn. `*only`: the input that all are of; NULL: there is none. */
@@ -233,17 +244,17 @@ static void choose_rows(struct firn_run_merge *merge, const struct firn_bytes *m
 
 static firn_status join_keys(struct firn_op *op, struct firn_run_merge *merge)
 {
-    merge->row_count = 0;
-    firn_buffer_clear(&merge->keys);
-    firn_buffer_clear(&merge->key_offsets);
+    merge->turn->row_count = 0;
+    firn_buffer_clear(&merge->turn->keys);
+    firn_buffer_clear(&merge->turn->key_offsets);
     for (uint32_t r = 0; r < merge->reader_count; r++) {
         const struct run_reader *reader = &merge->readers[r];
         for (size_t b = 0; b < reader->blocks.count; b++)
             if (reader->blocks.items[b].end > reader->blocks.items[b].done)
                 FIRN_TRY(add_keys(op, merge, &reader->blocks.items[b]));
     }
-    uint64_t end = merge->keys.len;
-    return firn_buffer_append(op, &merge->key_offsets, &end, sizeof end);
+    uint64_t end = merge->turn->keys.len;
+    return firn_buffer_append(op, &merge->turn->key_offsets, &end, sizeof end);
 }
 
 /* Their columns. */
@@ -251,7 +262,7 @@ static firn_status join_keys(struct firn_op *op, struct firn_run_merge *merge)
 static firn_status load_part(struct firn_op *op, const struct firn_run_merge *merge, const struct loaded_block *block,
                              uint32_t leaf, struct firn_buffer *scratch)
 {
-    struct firn_held_column *column = &merge->columns[leaf];
+    struct firn_held_column *column = &merge->turn->columns[leaf];
     struct firn_run_part head;
     struct firn_bytes body;
     struct firn_vector vector;
@@ -267,8 +278,8 @@ static firn_status load_rows(struct firn_op *op, const struct firn_run_merge *me
 {
     if (!reader->input)
         return load_part(op, merge, block, leaf, scratch);
-    return firn_held_column_append_rows(op, &merge->columns[leaf], &reader->input->reader.columns[leaf], block->done,
-                                        block->end - block->done);
+    return firn_held_column_append_rows(op, &merge->turn->columns[leaf], &reader->input->reader.batch.columns[leaf],
+                                        block->done, block->end - block->done);
 }
 
 static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
@@ -277,7 +288,7 @@ static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
     uint32_t leaf = merge->config.run->leaf_order[index];
     struct firn_buffer scratch[2] = { { 0 } };
     firn_status status = FIRN_OK;
-    firn_held_column_clear(&merge->columns[leaf]);
+    firn_held_column_clear(&merge->turn->columns[leaf]);
     for (uint32_t r = 0; status == FIRN_OK && r < merge->reader_count; r++) {
         const struct run_reader *reader = &merge->readers[r];
         for (size_t b = 0; status == FIRN_OK && b < reader->blocks.count; b++)
@@ -310,15 +321,15 @@ static void pass_rows(struct firn_run_merge *merge)
 static firn_status sort_rows(struct firn_op *op, struct firn_run_merge *merge, struct firn_sorted_rows *out)
 {
     *out = (struct firn_sorted_rows){
-        .columns = merge->columns,
+        .columns = merge->turn->columns,
         .leaf_count = merge->config.run->schema.leaf_count,
-        .keys = { .bytes = merge->keys.data, .width = merge->config.key_width, .count = merge->row_count },
-        .count = merge->row_count,
+        .keys = { .bytes = merge->turn->keys.data, .width = merge->config.key_width, .count = merge->turn->row_count },
+        .count = merge->turn->row_count,
     };
     if (merge->config.key_width == 0)
-        out->keys.offsets = (const uint64_t *)(const void *)merge->key_offsets.data;
-    FIRN_TRY(firn_key_sort(op, merge->config.run->context->pool, &out->keys, &merge->order));
-    out->order = (const uint32_t *)(const void *)merge->order.data;
+        out->keys.offsets = (const uint64_t *)(const void *)merge->turn->key_offsets.data;
+    FIRN_TRY(firn_key_sort(op, merge->config.run->context->pool, &out->keys, &merge->turn->order));
+    out->order = (const uint32_t *)(const void *)merge->turn->order.data;
     return FIRN_OK;
 }
 
@@ -328,12 +339,12 @@ static firn_status give_rows(struct firn_op *op, struct firn_run_merge *merge, c
 {
     const struct loaded_block *block = &reader->blocks.items[0];
     uint32_t count = block->end - block->done;
-    FIRN_TRY(firn_buffer_resize_array(op, &merge->order, count, sizeof(uint32_t)));
-    uint32_t *order = (uint32_t *)(void *)merge->order.data;
+    FIRN_TRY(firn_buffer_resize_array(op, &merge->turn->order, count, sizeof(uint32_t)));
+    uint32_t *order = (uint32_t *)(void *)merge->turn->order.data;
     for (uint32_t i = 0; i < count; i++)
         order[i] = block->done + i;
     *out = (struct firn_sorted_rows){
-        .columns = reader->input->reader.columns,
+        .columns = reader->input->reader.batch.columns,
         .leaf_count = merge->config.run->schema.leaf_count,
         .keys = block->keys,
         .order = order,
@@ -349,6 +360,8 @@ firn_status firn_run_merge_next(struct firn_op *op, struct firn_run_merge *merge
     const struct run_reader *only;
     struct firn_bytes most;
     pass_rows(merge);
+    if (merge->config.is_ahead)
+        merge->turn = &merge->turns[merge->turn == &merge->turns[0]];
     FIRN_TRY(fill(op, merge, &ends_first));
     if (ends_first)
         most = last_key(ends_first);
@@ -360,6 +373,15 @@ firn_status firn_run_merge_next(struct firn_op *op, struct firn_run_merge *merge
     return sort_rows(op, merge, out);
 }
 
+static void free_turn(const struct firn_run_merge *merge, struct turn *turn)
+{
+    for (uint32_t i = 0; i < merge->config.run->schema.leaf_count; i++)
+        firn_held_column_done(&turn->columns[i]);
+    firn_buffer_done(&turn->keys);
+    firn_buffer_done(&turn->key_offsets);
+    firn_buffer_done(&turn->order);
+}
+
 void firn_run_merge_close(struct firn_run_merge *merge)
 {
     if (!merge)
@@ -367,9 +389,6 @@ void firn_run_merge_close(struct firn_run_merge *merge)
     for (uint32_t r = 0; r < merge->reader_count; r++)
         for (size_t b = 0; b < merge->readers[r].blocks.count; b++)
             free_block(merge, &merge->readers[r].blocks.items[b]);
-    for (uint32_t i = 0; i < merge->config.run->schema.leaf_count; i++)
-        firn_held_column_done(&merge->columns[i]);
-    firn_buffer_done(&merge->keys);
-    firn_buffer_done(&merge->key_offsets);
-    firn_buffer_done(&merge->order);
+    for (size_t i = 0; i < FIRN_COUNT_OF(merge->turns); i++)
+        free_turn(merge, &merge->turns[i]);
 }

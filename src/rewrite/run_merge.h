@@ -17,12 +17,14 @@ struct firn_run_merge_config {
     size_t key_width;   /* 0: keys have different lengths */
     uint64_t bytes_max; /* blocks of runs of about so many are held at once, at least one a run; and the rows given,
                            decoded */
+    bool is_ahead;      /* the next rows are loaded while those given are in use, so they are twice in memory; there are
+                           no inputs */
 };
 
 struct firn_run_merge;
 /* Lives in op->arena; must be closed. */
 struct firn_run_merge *firn_run_merge_open(struct firn_op *op, const struct firn_run_merge_config *config);
-/* The next rows, borrowed until the next call; none at the end. */
+/* The next rows; none at the end. They are borrowed until the next call, or with `is_ahead` until the one after it. */
 FIRN_CHECKED firn_status firn_run_merge_next(struct firn_op *op, struct firn_run_merge *merge,
                                              struct firn_sorted_rows *out);
 void firn_run_merge_close(struct firn_run_merge *merge);

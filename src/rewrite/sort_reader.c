@@ -11,8 +11,6 @@
 #define FIRST_GROWTH        128 /* and the first one this part as input */
 #define GROWTH_DIVISOR      5   /* buffers have so much room to grow */
 
-enum { KEY_ROWS_AT_ONCE = 4096 };
-
 static void choose_leaves(struct firn_op *op, bool keys_only, struct firn_sort_reader *reader)
 {
     const struct firn_sort_key *key = reader->key;
@@ -33,11 +31,8 @@ void firn_sort_reader_init(struct firn_op *op, const struct firn_sort_reader_con
     struct firn_group_run *run = config->run;
     *out = (struct firn_sort_reader){ .run = run, .key = config->key };
     choose_leaves(op, config->keys_only, out);
-    firn_sort_batch_init(op, config->key, &out->keys);
-    out->columns = FIRN_NEW_ARRAY(op->arena, struct firn_held_column, run->schema.leaf_count);
-    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
-        out->columns[i].leaf = run->schema.leaves[i].node;
-    out->target = (struct firn_sort_target){ out->columns, &out->partitions, config->partition_rows };
+    firn_read_batch_init(op, &run->schema, config->key, &out->batch);
+    out->target = (struct firn_sort_target){ out->batch.columns, &out->batch.partitions, config->partition_rows };
     out->selection = (struct firn_selection){
         .run = run,
         .route = config->route,
@@ -55,7 +50,7 @@ uint64_t firn_sort_reader_held_bytes(const struct firn_sort_reader *reader)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < reader->leaf_count; i++)
-        bytes += firn_held_column_bytes(&reader->columns[reader->leaves[i]]);
+        bytes += firn_held_column_bytes(&reader->batch.columns[reader->leaves[i]]);
     return bytes + bytes / GROWTH_DIVISOR;
 }
 
@@ -65,17 +60,17 @@ static uint64_t key_bytes(const struct firn_sort_reader *reader)
     const struct firn_sort_key *key = reader->key;
     uint64_t bytes = 0;
     if (key->key_bytes > 0)
-        return 2 * (uint64_t)key->key_bytes * reader->row_count;
+        return 2 * (uint64_t)key->key_bytes * reader->batch.row_count;
     for (uint32_t i = 0; i < key->leaf_count; i++)
-        bytes += firn_held_column_bytes(&reader->columns[key->leaves[i]->node->leaf_index]);
-    return 2 * (bytes + reader->row_count * (FIRN_SORT_PREFIX_BYTES + sizeof(uint64_t)));
+        bytes += firn_held_column_bytes(&reader->batch.columns[key->leaves[i]->node->leaf_index]);
+    return 2 * (bytes + reader->batch.row_count * (FIRN_SORT_PREFIX_BYTES + sizeof(uint64_t)));
 }
 
 /* What the batch takes when it is sorted. */
 static uint64_t batch_memory(const struct firn_sort_reader *reader)
 {
     uint64_t row_bytes = FIRN_KEY_SORT_ROW_BYTES + sizeof(uint32_t) + sizeof(uint32_t);
-    return firn_sort_reader_held_bytes(reader) + key_bytes(reader) + row_bytes * reader->row_count;
+    return firn_sort_reader_held_bytes(reader) + key_bytes(reader) + row_bytes * reader->batch.row_count;
 }
 
 /* What the next step may add to the batch: part of what it has room for; 0: it is full. */
@@ -125,68 +120,26 @@ static firn_status work_column(struct firn_op *op, void *context, size_t index)
 firn_status firn_sort_reader_step(struct firn_op *op, struct firn_sort_reader *reader, struct firn_window *window,
                                   uint32_t rows)
 {
-    uint32_t rows_before = reader->row_count;
+    uint32_t rows_before = reader->batch.row_count;
     double before = (double)batch_memory(reader), input = FIRN_MAX(firn_window_bytes_of(window, rows), 1);
     reader->window = window;
     reader->step_rows = rows;
     FIRN_TRY(firn_selection_step(op, &reader->selection, window, rows));
     uint32_t width = firn_window_columns_at_once(window, rows);
     FIRN_TRY(firn_pool_run(op, reader->run->context->pool, reader->leaf_count, width, work_column, reader));
-    reader->row_count += (uint32_t)reader->selection.lists[0].row_count;
+    reader->batch.row_count += (uint32_t)reader->selection.lists[0].row_count;
     double added = (double)batch_memory(reader) - before;
     reader->growth = FIRN_MAX(reader->growth, added / input);
-    if (reader->row_count > rows_before)
+    if (reader->batch.row_count > rows_before)
         reader->row_bytes =
-            FIRN_MAX(added / (reader->row_count - rows_before), reader->row_bytes / ROW_BYTES_FORGOTTEN);
-    return FIRN_OK;
-}
-
-/* Keys. */
-
-static firn_status add_key_leaf(struct firn_op *op, void *context, size_t index)
-{
-    struct firn_sort_reader *reader = context;
-    const struct firn_held_column *column = &reader->columns[reader->key->leaves[index]->node->leaf_index];
-    uint32_t rows[KEY_ROWS_AT_ONCE];
-    struct firn_taken_rows taken = { 0 };
-    struct firn_vector vector;
-    firn_status status = FIRN_OK;
-    for (uint32_t row = 0; status == FIRN_OK && row < column->row_count; row += KEY_ROWS_AT_ONCE) {
-        uint32_t count = FIRN_MIN(column->row_count - row, (uint32_t)KEY_ROWS_AT_ONCE);
-        for (uint32_t i = 0; i < count; i++)
-            rows[i] = row + i;
-        status = firn_held_column_take(op, column, rows, count, &taken, &vector);
-        if (status == FIRN_OK)
-            status = firn_sort_batch_add(op, &reader->keys, (uint32_t)index, &vector, row);
-    }
-    firn_taken_rows_done(&taken);
-    return status;
-}
-
-/* Partitions come one after the other: their numbers stand in front of the keys. */
-static void write_prefixes(const struct firn_sort_reader *reader)
-{
-    const uint32_t *partitions = (const uint32_t *)(const void *)reader->partitions.data;
-    uint8_t *bytes = reader->keys.bytes.data;
-    for (uint32_t i = 0; i < reader->row_count; i++) {
-        ptrdiff_t offset = firn_sort_batch_key(&reader->keys, i).data - bytes;
-        firn_store_be32(bytes + offset, reader->partitions.len > 0 ? partitions[i] : 0);
-    }
-}
-
-firn_status firn_sort_reader_make_keys(struct firn_op *op, struct firn_sort_reader *reader)
-{
-    FIRN_TRY(firn_sort_batch_begin(op, &reader->keys, reader->row_count));
-    FIRN_TRY(firn_pool_run(op, reader->run->context->pool, reader->key->leaf_count, 0, add_key_leaf, reader));
-    FIRN_TRY(firn_sort_batch_finish(op, &reader->keys));
-    write_prefixes(reader);
+            FIRN_MAX(added / (reader->batch.row_count - rows_before), reader->row_bytes / ROW_BYTES_FORGOTTEN);
     return FIRN_OK;
 }
 
 firn_status firn_sort_reader_goes_on(struct firn_op *op, const struct firn_sort_reader *reader,
                                      struct firn_buffer *last, bool *goes_on)
 {
-    struct firn_row_keys keys = firn_sort_batch_keys(&reader->keys);
+    struct firn_row_keys keys = firn_sort_batch_keys(&reader->batch.keys);
     *goes_on = true;
     if (keys.count == 0)
         return FIRN_OK;
@@ -200,11 +153,15 @@ firn_status firn_sort_reader_goes_on(struct firn_op *op, const struct firn_sort_
 
 void firn_sort_reader_clear(struct firn_sort_reader *reader)
 {
-    for (uint32_t i = 0; i < reader->run->schema.leaf_count; i++)
-        firn_held_column_clear(&reader->columns[i]);
-    firn_sort_batch_done(&reader->keys);
-    firn_buffer_clear(&reader->partitions);
-    reader->row_count = 0;
+    firn_read_batch_clear(&reader->batch);
+}
+
+void firn_sort_reader_exchange(struct firn_sort_reader *reader, struct firn_read_batch *batch)
+{
+    struct firn_read_batch exchanged = reader->batch;
+    reader->batch = *batch;
+    *batch = exchanged;
+    reader->target.columns = reader->batch.columns;
 }
 
 void firn_sort_reader_end(struct firn_sort_reader *reader, struct firn_output_files *files)
@@ -215,8 +172,5 @@ void firn_sort_reader_end(struct firn_sort_reader *reader, struct firn_output_fi
 
 void firn_sort_reader_done(struct firn_sort_reader *reader)
 {
-    firn_sort_reader_clear(reader);
-    for (uint32_t i = 0; i < reader->run->schema.leaf_count; i++)
-        firn_held_column_done(&reader->columns[i]);
-    firn_buffer_done(&reader->partitions);
+    firn_read_batch_done(&reader->batch);
 }

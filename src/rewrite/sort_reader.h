@@ -3,7 +3,7 @@
 #define FIRN_REWRITE_SORT_READER_H
 
 #include "rewrite/feed.h"
-#include "rewrite/sort_key.h"
+#include "rewrite/read_batch.h"
 
 /* Not to be moved once it is initialised. */
 struct firn_sort_reader {
@@ -16,12 +16,7 @@ struct firn_sort_reader {
     struct firn_feed *feeds; /* one a leaf */
     double growth;           /* of the batch by input, the largest of any step; 0: there was none */
     double row_bytes;        /* what a row took in the last steps, at most */
-
-    /* The batch. */
-    struct firn_held_column *columns; /* one a leaf; those not read stay empty */
-    struct firn_buffer partitions;    /* uint32_t, of each row; empty where there is but one */
-    uint32_t row_count;
-    struct firn_sort_batch keys;
+    struct firn_read_batch batch;
 
     /* The step. */
     struct firn_window *window;
@@ -49,8 +44,6 @@ FIRN_CHECKED firn_status firn_sort_reader_step(struct firn_op *op, struct firn_s
 uint32_t firn_sort_reader_plan(const struct firn_sort_reader *reader, const struct firn_window *window, uint64_t bytes);
 /* What the columns of the batch take. */
 uint64_t firn_sort_reader_held_bytes(const struct firn_sort_reader *reader);
-/* Makes the keys of the batch, partitions in front (FIRN_SORT_PREFIX_BYTES). */
-FIRN_CHECKED firn_status firn_sort_reader_make_keys(struct firn_op *op, struct firn_sort_reader *reader);
 /* Whether the batch, whose keys are made, is in order and comes after the key `last` (empty: of none), which becomes
  * its own last one. */
 FIRN_CHECKED firn_status firn_sort_reader_goes_on(struct firn_op *op, const struct firn_sort_reader *reader,
@@ -61,5 +54,8 @@ void firn_sort_reader_clear(struct firn_sort_reader *reader);
 void firn_sort_reader_end(struct firn_sort_reader *reader, struct firn_output_files *files);
 /* Frees the batch. */
 void firn_sort_reader_done(struct firn_sort_reader *reader);
+
+/* Exchanges the batch for another of the same run and key: one can be worked on while the other is read. */
+void firn_sort_reader_exchange(struct firn_sort_reader *reader, struct firn_read_batch *batch);
 
 #endif

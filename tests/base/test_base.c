@@ -13,6 +13,8 @@
 #include "firn/measure.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <time.h>
 
 static void integers_parse_within_their_range(void **state)
 {
@@ -240,6 +242,48 @@ static void pools_run_every_index_and_nest(void **state)
     firn_pool_close(squares.pool);
 }
 
+/* Two jobs that wait for each other, begun by the second of two others: the thread that has done the first is needed.
+ */
+struct meeting {
+    struct firn_pool *pool;
+    pthread_mutex_t lock;
+    pthread_cond_t arrived;
+    int count;
+};
+
+static firn_status meet(struct firn_op *op, void *context, size_t index)
+{
+    enum { PATIENCE_SECONDS = 60 };
+    struct meeting *meeting = context;
+    struct timespec until;
+    int error = 0;
+    (void)index;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    pthread_mutex_lock(&meeting->lock);
+    meeting->count++;
+    pthread_cond_broadcast(&meeting->arrived);
+    while (meeting->count < 2 && error == 0)
+        error = pthread_cond_timedwait(&meeting->arrived, &meeting->lock, &until);
+    pthread_mutex_unlock(&meeting->lock);
+    return error ? firn_fail(op, FIRN_SYSTEM, "nobody came") : FIRN_OK;
+}
+
+static firn_status begin_meeting(struct firn_op *op, void *context, size_t index)
+{
+    struct meeting *meeting = context;
+    return index == 0 ? FIRN_OK : firn_pool_run(op, meeting->pool, 2, 0, meet, meeting);
+}
+
+static void pools_leave_no_thread_idle_below_a_run(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct meeting meeting = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER };
+    CHECK_OK(op, firn_pool_open(op, 2, &meeting.pool));
+    CHECK_OK(op, firn_pool_run(op, meeting.pool, 2, 0, begin_meeting, &meeting));
+    firn_pool_close(meeting.pool);
+}
+
 static void uuids_round_trip(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -298,6 +342,7 @@ int main(void)
         TEST(arrays_have_data_and_a_size),
         TEST(numbers_have_either_byte_order),
         TEST(pools_run_every_index_and_nest),
+        TEST(pools_leave_no_thread_idle_below_a_run),
         TEST(uuids_round_trip),
         TEST(numbers_are_said_for_people),
         TEST(sums_of_hashes_do_not_depend_on_order),

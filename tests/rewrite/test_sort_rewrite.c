@@ -297,6 +297,23 @@ static void any_memory_limit_is_kept(void **state)
     folder_remove(wide.folder);
 }
 
+/* Rows are the same, however many threads there are, where batches are read while others are written. */
+static void batches_overlap_within_memory(void **state)
+{
+    struct wide wide;
+    struct firn_data_file files[12];
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 6, 24000, 2);
+    for (uint32_t f = 0; f < FIRN_COUNT_OF(files); f++)
+        files[f] = wide.run.files[0];
+    wide.run.files = files; /* 104 MB */
+    wide.run.file_count = FIRN_COUNT_OF(files);
+    for (uint32_t threads = 1; threads <= 4; threads += 3)
+        fixture_execute_within(op, &wide.run, (size_t)88 << 20, threads);
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
 static void a_thousand_columns_are_sorted_in_little_memory(void **state)
 {
     struct wide wide;
@@ -454,6 +471,7 @@ static void the_process_keeps_its_memory_limit(void **state)
         size_t memory, overhead;
     } cases[] = {
         { 6, 24000, 12, (size_t)32 << 20, (size_t)32 << 20 }, /* 104 MB */
+        { 6, 24000, 12, (size_t)96 << 20, (size_t)32 << 20 }, /* enough to read while batches are written */
         { 1000, 200, 6, (size_t)64 << 20, (size_t)64 << 20 }, /* 75 MB */
     };
     struct firn_op *op = test_op(state);
@@ -565,6 +583,7 @@ int main(void)
         TEST(a_folder_without_room_is_named),
         TEST(temporary_files_go_with_a_killed_process),
         TEST(any_memory_limit_is_kept),
+        TEST(batches_overlap_within_memory),
         TEST(a_thousand_columns_are_sorted_in_little_memory),
         TEST(large_row_groups_are_read_once),
         TEST(rows_may_become_long),
