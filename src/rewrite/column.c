@@ -94,9 +94,9 @@ static firn_status find_sources(struct firn_op *op, struct firn_column *column, 
 static firn_status open_chunk(struct firn_op *op, struct firn_column *column, struct firn_window *window,
                               const struct firn_row_slice *slice, const struct firn_leaf_plan *plan)
 {
-    const struct firn_column_chunk *chunk;
-    struct firn_bytes bytes;
-    FIRN_TRY(firn_row_slice_chunk(op, window, slice, plan->levels, &column->chunk, &chunk, &bytes));
+    const struct firn_column_chunk *chunk = firn_row_slice_column(slice, plan->levels);
+    struct firn_chunk_source source;
+    FIRN_TRY(firn_row_slice_chunk(op, window, slice, plan->levels, &column->chunk, &source));
     struct firn_chunk_reader_options options = {
         .crc_check = true,
         .keep_dictionary = wants_indices(column, plan),
@@ -108,7 +108,7 @@ static firn_status open_chunk(struct firn_op *op, struct firn_column *column, st
         firn_splicer_begin(column->splicer, plan, chunk);
         FIRN_TRY(find_sources(op, column, window, slice, plan->levels));
     }
-    return firn_chunk_reader_open(op, plan->levels, chunk, slice->row_count, bytes, options, &column->reader);
+    return firn_chunk_reader_open_source(op, plan->levels, chunk, slice->row_count, &source, options, &column->reader);
 }
 
 /* Version 2 pages hold whole rows, as all pages of a column do that is not nested. */

@@ -43,18 +43,23 @@ struct source {
     const struct firn_row_slice *slice;
     const struct firn_leaf_plan *plan;
     const struct firn_column_chunk *chunk;
-    bool repacks; /* its pages would be repacked */
-    struct firn_bytes bytes;
-    uint32_t page_count;      /* data pages */
+    bool repacks;                  /* its pages would be repacked */
+    bool is_found;                 /* there is something to sample, */
+    struct firn_chunk_source from; /* pages wholly at hand here */
+    struct firn_buffer piece;
+    uint32_t page_count;      /* these, data pages */
     int64_t dictionary_bytes; /* of the dictionary page */
 };
 
 static firn_status count_pages(struct firn_op *op, struct source *source)
 {
-    struct firn_cursor in = firn_cursor_of(source->bytes);
+    struct firn_cursor in = firn_cursor_of(source->from.bytes);
+    uint64_t beyond = source->from.len - source->from.bytes.len, missing;
     for (int64_t slots = 0; slots < source->chunk->value_count && firn_cursor_left(&in) > 0;) {
         struct firn_page page;
-        FIRN_TRY(firn_page_next(op, &in, false, &page));
+        FIRN_TRY(firn_page_take(op, &in, beyond, false, &page, &missing));
+        if (missing > 0)
+            break;
         bool is_data = page.header.type == FIRN_PAGE_DATA || page.header.type == FIRN_PAGE_DATA_V2;
         if (page.header.type == FIRN_PAGE_DICTIONARY)
             source->dictionary_bytes = firn_page_file_bytes(&page);
@@ -166,14 +171,26 @@ static firn_status sample_chunk(struct firn_op *op, struct sample *sample, struc
     struct firn_chunk_reader *reader;
     struct firn_chunk_reader_options options = { .keep_dictionary = true, .codec_context = sample->column->codec };
     FIRN_TRY(count_pages(op, source));
-    FIRN_TRY(firn_chunk_reader_open(op, source->plan->levels, source->chunk, source->slice->row_count, source->bytes,
-                                    options, &reader));
+    FIRN_TRY(firn_chunk_reader_open_source(op, source->plan->levels, source->chunk, source->slice->row_count,
+                                           &source->from, options, &reader));
     firn_status status = encode_pages(op, sample, source, reader, wanted);
     firn_chunk_reader_close(reader);
     return status;
 }
 
-/* Where a slice's chunk lies, if its pages may be taken over and its bytes are at hand: no bytes otherwise. */
+/* The bytes of a large file's chunk: what the column has read, or the first piece where it does not keep it. */
+static firn_status find_large_source(struct firn_op *op, struct sample *sample, struct source *out)
+{
+    struct firn_column *column = sample->column;
+    if (column->chunk.len > 0) {
+        out->from = firn_chunk_source_of(firn_buffer_bytes(&column->chunk));
+        return FIRN_OK;
+    }
+    FIRN_TRY(firn_row_slice_chunk(op, sample->window, out->slice, out->plan->levels, NULL, &out->from));
+    return firn_chunk_source_begin(op, &out->from, &out->piece);
+}
+
+/* Where a slice's chunk lies, if its pages may be taken over and its bytes are at hand. */
 static firn_status find_source(struct firn_op *op, struct sample *sample, size_t index, struct source *out)
 {
     struct firn_column *column = sample->column;
@@ -187,11 +204,20 @@ static firn_status find_source(struct firn_op *op, struct sample *sample, size_t
     out->repacks = terms.repack != FIRN_REASON_NONE;
     if (terms.refusal != FIRN_REASON_NONE)
         return FIRN_OK;
+    out->is_found = firn_row_slice_in_memory(slice) || (index == column->slice && column->reader);
     if (firn_row_slice_in_memory(slice))
-        return firn_row_slice_chunk(op, sample->window, slice, plan->levels, NULL, &out->chunk, &out->bytes);
-    if (index == column->slice && column->reader)
-        out->bytes = firn_buffer_bytes(&column->chunk);
-    return FIRN_OK;
+        return firn_row_slice_chunk(op, sample->window, slice, plan->levels, NULL, &out->from);
+    return out->is_found ? find_large_source(op, sample, out) : FIRN_OK;
+}
+
+static firn_status sample_slice(struct firn_op *op, struct sample *sample, size_t index, uint32_t wanted)
+{
+    struct source source;
+    firn_status status = find_source(op, sample, index, &source);
+    if (status == FIRN_OK && source.is_found && source.from.bytes.len > 0)
+        status = sample_chunk(op, sample, &source, wanted);
+    firn_buffer_done(&source.piece);
+    return firn_context(op, status, "data file %.*s", FIRN_FMT(firn_row_slice_path(source.slice)));
 }
 
 static firn_status sample_slices(struct firn_op *op, struct sample *sample)
@@ -200,15 +226,8 @@ static firn_status sample_slices(struct firn_op *op, struct sample *sample)
     size_t sampled = FIRN_MIN(count, sample->pages_wanted);
     uint32_t wanted = (uint32_t)((sample->pages_wanted + sampled - 1) / FIRN_MAX(sampled, 1));
     for (size_t i = 0; i < sampled; i++) {
-        struct source source;
-        size_t index = first + (2 * i + 1) * count / (2 * sampled);
         FIRN_TRY(firn_op_check(op));
-        FIRN_TRY(find_source(op, sample, index, &source));
-        if (source.bytes.len == 0)
-            continue;
-        firn_status status = sample_chunk(op, sample, &source, wanted);
-        if (status != FIRN_OK)
-            return firn_context(op, status, "data file %.*s", FIRN_FMT(firn_row_slice_path(source.slice)));
+        FIRN_TRY(sample_slice(op, sample, first + (2 * i + 1) * count / (2 * sampled), wanted));
     }
     return FIRN_OK;
 }

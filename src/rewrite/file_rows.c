@@ -7,6 +7,7 @@
 #include "rewrite/file_rows_orc.h"
 
 #define WINDOW_BYTES (UINT64_C(1) << 20)
+#define CHUNK_BYTES  (UINT64_C(16) << 20) /* of a row group; what is larger is read in pieces */
 
 /* A small file needs no large batch; its record count may be wrong. */
 enum { BATCH_ROWS_MIN = 1024 };
@@ -159,7 +160,8 @@ static void init_reading(struct reading *reading, const struct firn_file_rows_co
                  .group = &reading->group,
                  .schema = *config->schema,
                  .ids = *config->ids,
-                 .window_bytes = WINDOW_BYTES },
+                 .window_bytes = WINDOW_BYTES,
+                 .chunk_bytes = CHUNK_BYTES },
         .window = { .run = &reading->run,
                     .bin = &reading->bin,
                     .pieces = &reading->piece_index,

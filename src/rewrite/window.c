@@ -1,20 +1,28 @@
-/* Opening inputs: one read for a small file, footer first and chunks later for a large one. */
+/* Opening inputs: one read for a small file, footer first and chunks later for a large one; in pieces where the chunks
+ * of a row group cannot all be held. */
 #include "rewrite/window.h"
 
 #include "base/math.h"
 #include "rewrite/stage.h"
 
 #define SMALL_FILE_BYTES (UINT64_C(8) << 20)
-#define FOOTER_READ      (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
-#define FOOTER_MEMORY    (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
-#define PAGE_BYTES       (INT64_C(1) << 20)   /* what a page of a large chunk takes, by most writers' default */
-#define PAGE_BUFFERS     3                    /* its bytes, its values, the dictionary */
-#define VALUE_BYTES      8                    /* of a value, unless the chunk's size says more */
+#define FOOTER_READ      (UINT64_C(64) << 10)  /* how much of a large file's end is read at first */
+#define FOOTER_MEMORY    (UINT64_C(32) << 10)  /* what a parsed footer takes, as a first guess */
+#define PAGE_BYTES       (INT64_C(1) << 20)    /* what a page of a large chunk takes, by most writers' default */
+#define PAGE_BUFFERS     3                     /* its bytes, its values, the dictionary */
+#define PIECE_BYTES_MIN  (UINT64_C(256) << 10) /* of a chunk, that is worth a request */
+#define PIECE_BYTES_MAX  (UINT64_C(4) << 20)
+#define VALUE_BYTES      8 /* of a value, unless the chunk's size says more */
 
-enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
+enum {
+    OPEN_FILES_MAX = 64,
+    BATCH_PIECES_MAX = 512,
+    WINDOW_PIECES = 2 /* that are held of a chunk that is read in pieces */
+};
 
 struct firn_input {
     const struct firn_data_file *file;
+    struct firn_group_run *run;
     uint32_t index; /* among the group's inputs */
     struct firn_arena arena;
     struct firn_object *object; /* NULL once the whole file is in `bytes` */
@@ -130,22 +138,67 @@ static uint64_t row_group_bytes(const struct firn_row_group *row_group)
     return bytes;
 }
 
-static uint64_t column_memory(const struct firn_input *input, const struct firn_column_chunk *chunk)
+/* Bytes of a large file's chunk. */
+static uint64_t chunk_bytes(const struct firn_input *input, const struct firn_column_chunk *chunk)
 {
-    uint64_t bytes = input->object ? (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0) : 0;
-    return bytes + PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(chunk->uncompressed_bytes, 0), PAGE_BYTES);
+    return input->object ? (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0) : 0;
 }
 
-static void add_column_memory(const struct firn_input *input, const struct firn_row_group *row_group,
-                              struct firn_row_slice *slice)
+static uint64_t page_memory(const struct firn_column_chunk *chunk)
 {
+    return PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(chunk->uncompressed_bytes, 0), PAGE_BYTES);
+}
+
+static uint64_t index_memory(const struct firn_row_slice *slice)
+{
+    return slice->page_indexes ? firn_page_index_reader_bytes(slice->page_indexes) : 0;
+}
+
+/* What columns hold, of chunks of more than `most` bytes as much, and page indexes. */
+static void find_column_memory(const struct firn_input *input, const struct firn_row_group *row_group, uint64_t most,
+                               struct firn_row_slice *slice)
+{
+    slice->held_bytes = index_memory(slice);
+    slice->column_bytes_max = 0;
     for (uint32_t i = 0; i < row_group->chunk_count; i++) {
-        uint64_t bytes = column_memory(input, &row_group->chunks[i]);
+        const struct firn_column_chunk *chunk = &row_group->chunks[i];
+        uint64_t bytes = FIRN_MIN(chunk_bytes(input, chunk), most) + page_memory(chunk);
         slice->held_bytes += bytes;
         slice->column_bytes_max = FIRN_MAX(slice->column_bytes_max, bytes);
+    }
+}
+
+/* What a large chunk may hold, so that all have their place: those that are smaller than average leave it to them. */
+static uint64_t large_chunk_share(const struct firn_input *input, const struct firn_row_group *row_group,
+                                  uint64_t memory)
+{
+    uint64_t room = memory, large = 0;
+    for (uint32_t i = 0; i < row_group->chunk_count; i++)
+        room -= FIRN_MIN(room, page_memory(&row_group->chunks[i]));
+    uint64_t average = room / row_group->chunk_count;
+    for (uint32_t i = 0; i < row_group->chunk_count; i++) {
+        uint64_t bytes = chunk_bytes(input, &row_group->chunks[i]);
+        large += bytes > average;
+        room -= bytes > average ? 0 : bytes;
+    }
+    return large > 0 ? room / large : room;
+}
+
+/* Chunks are read whole if that leaves all of them their place. */
+static void add_column_memory(const struct firn_group_run *run, const struct firn_input *input,
+                              const struct firn_row_group *row_group, struct firn_row_slice *slice)
+{
+    for (uint32_t i = 0; i < row_group->chunk_count; i++)
         slice->decoded_bytes += (uint64_t)FIRN_MAX(
             FIRN_MAX(row_group->chunks[i].uncompressed_bytes, row_group->chunks[i].value_count * VALUE_BYTES), 0);
-    }
+    find_column_memory(input, row_group, UINT64_MAX, slice);
+    if (slice->held_bytes <= run->chunk_bytes)
+        return;
+    uint64_t indexes = index_memory(slice);
+    uint64_t memory = run->chunk_bytes - FIRN_MIN(indexes, run->chunk_bytes);
+    uint64_t piece = large_chunk_share(input, row_group, memory) / WINDOW_PIECES;
+    slice->piece_bytes = (size_t)FIRN_MIN(FIRN_MAX(piece, PIECE_BYTES_MIN), PIECE_BYTES_MAX);
+    find_column_memory(input, row_group, WINDOW_PIECES * slice->piece_bytes, slice);
 }
 
 /* A row group belongs to the piece that holds its midpoint; what lies past the recorded end of the file, which may be
@@ -190,7 +243,6 @@ static void add_page_indexes(struct firn_input *input, const struct firn_row_gro
     if (!input->object)
         return;
     slice->page_indexes = firn_page_index_reader_new(&input->arena, row_group, firn_object_size(input->object));
-    slice->held_bytes += firn_page_index_reader_bytes(slice->page_indexes);
 }
 
 /* Adds the slices of one opened piece. A row group that is deleted as a whole gives none: it is not read. */
@@ -221,8 +273,8 @@ static struct piece_rows list_slices(struct firn_op *op, struct firn_window *win
         rows.deleted += slice.deleted_count;
         if (slice.deleted_count == slice.row_count)
             continue;
-        add_column_memory(input, row_group, &slice);
         add_page_indexes(input, row_group, &slice);
+        add_column_memory(window->run, input, row_group, &slice);
         FIRN_PUSH(op->arena, &window->slices, slice);
         input->slices_left++;
         piece_row += slice.row_count;
@@ -262,6 +314,7 @@ static struct firn_input *new_input(struct firn_op *op, const struct firn_window
     const struct firn_rewrite_piece *piece = &window->bin->pieces[piece_index];
     struct firn_input *input = FIRN_NEW(op->arena, struct firn_input);
     firn_arena_init(&input->arena);
+    input->run = window->run;
     input->index = piece->input;
     input->file = &window->run->group->inputs[piece->input];
     if (window->counted[piece_index])
@@ -480,28 +533,37 @@ const struct firn_column_chunk *firn_row_slice_column(const struct firn_row_slic
     return &slice->input->footer->row_groups[slice->row_group].chunks[leaf->leaf_index];
 }
 
+static firn_status read_piece(struct firn_op *op, void *context, uint64_t offset, size_t len, uint8_t *out)
+{
+    const struct firn_input *input = context;
+    FIRN_TRY(firn_op_check(op));
+    atomic_fetch_add(&input->run->requests, 1);
+    return firn_object_read(op, input->object, offset, len, out);
+}
+
 firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window, const struct firn_row_slice *slice,
                                  const struct firn_parquet_node *leaf, struct firn_buffer *buffer,
-                                 const struct firn_column_chunk **chunk, struct firn_bytes *bytes)
+                                 struct firn_chunk_source *out)
 {
     struct firn_input *input = slice->input;
-    uint64_t offset, len;
-    *chunk = firn_row_slice_column(slice, leaf);
-    firn_column_chunk_range(*chunk, &offset, &len);
-    if ((*chunk)->is_encrypted)
+    const struct firn_column_chunk *chunk = firn_row_slice_column(slice, leaf);
+    *out = (struct firn_chunk_source){ .read = read_piece, .context = input, .piece_bytes = slice->piece_bytes };
+    firn_column_chunk_range(chunk, &out->offset, &out->len);
+    if (chunk->is_encrypted)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(leaf->path));
-    if ((*chunk)->file_path.len)
+    if (chunk->file_path.len)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' lies in another file", FIRN_FMT(leaf->path));
-    if (len == 0) { /* the offset of nothing was not checked */
-        *bytes = (struct firn_bytes){ 0 };
+    bool is_large = slice->piece_bytes > 0 && out->len > WINDOW_PIECES * slice->piece_bytes;
+    if (input->object && is_large)
         return FIRN_OK;
+    struct firn_bytes bytes = { 0 }; /* the offset of nothing was not checked */
+    if (!input->object && out->len > 0)
+        bytes = (struct firn_bytes){ input->bytes.data + out->offset, (size_t)out->len }; /* that of others was */
+    if (input->object && out->len > 0) {
+        FIRN_TRY(read_range(op, window->run, input->object, out->offset, out->len, buffer));
+        bytes = firn_buffer_bytes(buffer);
     }
-    if (!input->object) {
-        *bytes = (struct firn_bytes){ input->bytes.data + offset, (size_t)len }; /* the footer was checked against it */
-        return FIRN_OK;
-    }
-    FIRN_TRY(read_range(op, window->run, input->object, offset, len, buffer));
-    *bytes = firn_buffer_bytes(buffer);
+    *out = firn_chunk_source_of(bytes);
     return FIRN_OK;
 }
 

@@ -4,6 +4,7 @@
 #define FIRN_REWRITE_WINDOW_H
 
 #include "format/parquet/page_facts_find.h"
+#include "format/parquet/page_stream.h"
 #include "rewrite/group_run.h"
 #include "rewrite/page_index.h"
 #include "rewrite/projection.h"
@@ -24,6 +25,7 @@ struct firn_row_slice {
     int64_t deleted_count;                /* rows of the slice among them; never all */
     uint64_t bytes;                       /* compressed */
     uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
+    size_t piece_bytes;  /* chunks of more than two such pieces are read piece by piece; 0: all are read whole */
     uint64_t column_bytes_max;                   /* the most that one of them takes of that */
     uint64_t decoded_bytes;                      /* of all values, about */
     struct firn_stage *stage;                    /* not NULL: its rows are in temporary files */
@@ -83,11 +85,11 @@ bool firn_row_slice_in_memory(const struct firn_row_slice *slice);
 /* The chunk of an input leaf. */
 const struct firn_column_chunk *firn_row_slice_column(const struct firn_row_slice *slice,
                                                       const struct firn_parquet_node *leaf);
-/* The chunk of an input leaf, and its bytes: borrowed from the window or read into `buffer`. Thread-safe. */
+/* Where the chunk of an input leaf comes from: its bytes are borrowed from the window or read into `buffer`, or they
+ * are read in pieces. Borrows from the window. Thread-safe. */
 FIRN_CHECKED firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window,
                                               const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,
-                                              struct firn_buffer *buffer, const struct firn_column_chunk **chunk,
-                                              struct firn_bytes *bytes);
+                                              struct firn_buffer *buffer, struct firn_chunk_source *out);
 /* What the input knows of the pages of a leaf's chunk. Its indexes are read when they are first asked for; those that
  * are broken are left out, as they are hints. Lives in op->arena, which should go with the chunk, and borrows from the
  * window. Thread-safe. */

@@ -173,9 +173,13 @@ static struct firn_chunk_reader *open_part(struct firn_op *op, const struct join
 {
     struct firn_chunk_reader *reader;
     struct firn_chunk_reader_options options = { .crc_check = true, .keep_dictionary = below(&join->sample->seed, 2) };
-    CHECK_OK(op, firn_chunk_reader_open(op, join->sample->leaf, &part->chunk.metadata,
-                                        count_rows(join->sample, &part->slots), firn_buffer_bytes(&part->chunk.bytes),
-                                        options, &reader));
+    struct firn_bytes *bytes = FIRN_NEW(op->arena, struct firn_bytes);
+    *bytes = firn_buffer_bytes(&part->chunk.bytes);
+    struct firn_chunk_source source = firn_chunk_source_of(*bytes);
+    if (below(&join->sample->seed, 2))
+        source = parquet_chunk_in_pieces(bytes, 1 + below(&join->sample->seed, 3000));
+    CHECK_OK(op, firn_chunk_reader_open_source(op, join->sample->leaf, &part->chunk.metadata,
+                                               count_rows(join->sample, &part->slots), &source, options, &reader));
     return reader;
 }
 

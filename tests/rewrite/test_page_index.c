@@ -139,12 +139,11 @@ static uint32_t find_pages(struct world *world, size_t slice, uint32_t leaf, con
 {
     struct firn_op *op = &world->op;
     struct firn_buffer buffer = { 0 };
-    const struct firn_column_chunk *chunk;
-    struct firn_bytes bytes;
+    struct firn_chunk_source source;
     uint32_t count = 0;
     CHECK_OK(op, firn_row_slice_chunk(op, &world->window, &world->window.slices.items[slice], sources->leaf, &buffer,
-                                      &chunk, &bytes));
-    struct firn_cursor in = firn_cursor_of(bytes);
+                                      &source));
+    struct firn_cursor in = firn_cursor_of(source.bytes);
     for (int64_t row = 0; row < world->group_rows; count++) {
         struct firn_page_facts facts;
         struct firn_page page;

@@ -347,6 +347,35 @@ static void large_row_groups_are_read_once(void **state)
     folder_remove(wide.folder);
 }
 
+/* A chunk that is larger than the memory is read in pieces, each of them once. */
+static void a_chunk_may_be_larger_than_the_memory(void **state)
+{
+    enum { ROWS = 4000, TEXT_BYTES = 8000, READS_MAX = 2 * 45 }; /* two files of 31 MB */
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 2, 10, 1);
+    struct firn_output_schema output = fixture_schema(op, wide_schema(op, 2));
+    const char *texts[] = { noise(op, ROWS, 1, 1), one_letter_texts(op, ROWS, TEXT_BYTES, 9) };
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.codec = FIRN_CODEC_NONE;
+    options.dictionary = false;
+    int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/large.parquet", output.footer, texts, 1, options);
+    struct firn_data_file files[2];
+    for (int i = 0; i < 2; i++)
+        files[i] = fixture_file("mem:/t/data/large.parquet", bytes, ROWS);
+    wide.run.files = files;
+    wide.run.file_count = 2;
+    for (int sorted = 0; sorted < 2; sorted++)
+        for (uint32_t threads = 1; threads <= 4; threads += 3) {
+            struct firn_rewrite_result result;
+            wide.run.ordering = sorted ? &orders[0].ordering : NULL;
+            fixture_execute_within_to(op, &wide.run, (size_t)24 << 20, threads, &result);
+            CHECK(result.requests <= READS_MAX, "sorted %d, %u threads: %" PRIu64, sorted, threads, result.requests);
+        }
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
 /* Two row groups: what rows take is known from short ones when the long ones come. */
 static void rows_may_become_long(void **state)
 {
@@ -586,6 +615,7 @@ int main(void)
         TEST(batches_overlap_within_memory),
         TEST(a_thousand_columns_are_sorted_in_little_memory),
         TEST(large_row_groups_are_read_once),
+        TEST(a_chunk_may_be_larger_than_the_memory),
         TEST(rows_may_become_long),
         TEST(rows_may_be_small_in_their_file),
         TEST(values_may_be_huge),

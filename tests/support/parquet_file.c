@@ -52,17 +52,37 @@ static void mix_vector(struct content_digest *digest, const struct firn_vector *
     mix_values(&digest->values, vector);
 }
 
-firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_node *leaf,
-                                 const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
-                                 struct firn_chunk_reader_options options, uint64_t *digest)
+static firn_status read_piece(struct firn_op *op, void *context, uint64_t offset, size_t len, uint8_t *out)
+{
+    const struct firn_bytes *bytes = context;
+    if (offset > bytes->len || len > bytes->len - offset || len == 0)
+        return firn_fail(op, FIRN_SYSTEM, "%zu bytes at %" PRIu64 " are read of %zu", len, offset, bytes->len);
+    memcpy(out, bytes->data + offset, len);
+    return FIRN_OK;
+}
+
+struct firn_chunk_source parquet_chunk_in_pieces(const struct firn_bytes *bytes, size_t piece_bytes)
+{
+    return (struct firn_chunk_source){
+        .read = read_piece, .context = (void *)(uintptr_t)bytes, .len = bytes->len, .piece_bytes = piece_bytes
+    };
+}
+
+static firn_status decode_source(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                 const struct firn_column_chunk *chunk, int64_t row_count,
+                                 const struct firn_chunk_source *source, struct firn_chunk_reader_options options,
+                                 uint64_t *digest)
 {
     struct firn_chunk_reader *reader;
     struct content_digest content = { 0 };
-    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, row_count, bytes, options, &reader));
+    FIRN_TRY(firn_chunk_reader_open_source(op, leaf, chunk, row_count, source, options, &reader));
     firn_status status = FIRN_OK;
     for (bool has_page = true; status == FIRN_OK && has_page;) {
         struct firn_vector vector;
+        bool ends_row;
         status = firn_chunk_reader_next(op, reader, &vector, &has_page);
+        if (status == FIRN_OK && has_page)
+            status = firn_chunk_reader_at_row_end(op, reader, &ends_row); /* the vector stays while more is read */
         if (status == FIRN_OK && has_page)
             mix_vector(&content, &vector);
     }
@@ -70,6 +90,21 @@ firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_n
     mix(digest, content.rep);
     mix(digest, content.def);
     mix(digest, content.values);
+    return status;
+}
+
+firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                 const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
+                                 struct firn_chunk_reader_options options, uint64_t *digest)
+{
+    struct firn_chunk_source whole = firn_chunk_source_of(bytes);
+    struct firn_chunk_source pieces = parquet_chunk_in_pieces(&bytes, 1 + bytes.len % 61);
+    uint64_t same = *digest;
+    firn_status read = decode_source(op, leaf, chunk, row_count, &pieces, options, &same);
+    firn_status status = decode_source(op, leaf, chunk, row_count, &whole, options, digest);
+    if (read != status || same != *digest)
+        return firn_fail(op, FIRN_SYSTEM, "read in pieces, the chunk is another one: %s instead of %s",
+                         firn_status_name(read), firn_status_name(status));
     return status;
 }
 

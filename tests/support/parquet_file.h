@@ -12,7 +12,9 @@ FIRN_CHECKED firn_status parquet_file_footer(struct firn_op *op, struct firn_byt
  * they are encoded and cut into pages. */
 FIRN_CHECKED firn_status parquet_file_decode(struct firn_op *op, struct firn_bytes file,
                                              struct firn_chunk_reader_options options, uint64_t *digest);
-/* Decodes one chunk of `leaf` whose bytes are `bytes`. */
+/* A chunk that is read in pieces, out of `bytes`. */
+struct firn_chunk_source parquet_chunk_in_pieces(const struct firn_bytes *bytes, size_t piece_bytes);
+/* Decodes one chunk of `leaf` whose bytes are `bytes`, at once and in pieces, which has to come to the same. */
 FIRN_CHECKED firn_status parquet_chunk_decode(struct firn_op *op, const struct firn_parquet_node *leaf,
                                               const struct firn_column_chunk *chunk, int64_t row_count,
                                               struct firn_bytes bytes, struct firn_chunk_reader_options options,

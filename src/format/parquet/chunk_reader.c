@@ -1,7 +1,7 @@
 /* The chunk reader: pages decompressed, levels and values decoded into vectors. parquet-format, "Data Pages".
  *
  * A page is done in one sweep over buffers that the reader keeps: decompress, cut off and decode the levels, decode the
- * values. At any time there is one page and one dictionary in memory. */
+ * values. At any time there is one page and one dictionary in memory, beside what is at hand of the chunk. */
 #include "format/parquet/reader.h"
 
 #include "base/hash.h"
@@ -28,7 +28,7 @@ struct firn_chunk_reader {
     struct firn_chunk_reader_options options;
     struct firn_codec_context *codec_context;
     bool owns_codec_context;
-    struct firn_cursor pages;
+    struct firn_page_stream pages;
     uint32_t page_index;
     bool has_ahead; /* `ahead` was peeked at and is neither decoded nor passed */
     bool is_open;   /* and its content lies in `page_ahead` */
@@ -51,9 +51,9 @@ struct firn_chunk_reader {
     bool is_dictionary_read;          /* and decoded, which is put off until it is needed */
     struct firn_page dictionary_head; /* that page */
     struct firn_dictionary dictionary;
-    struct firn_buffer dictionary_page;
-    struct firn_bytes dictionary_content; /* of that page, decompressed */
-    struct firn_buffer unfolded;          /* body of the page ahead, made of the dictionary's */
+    struct firn_buffer dictionary_bytes, dictionary_page; /* its body where the chunk moves on, its content */
+    struct firn_bytes dictionary_content;                 /* of that page, decompressed */
+    struct firn_buffer unfolded;                          /* body of the page ahead, made of the dictionary's */
     struct firn_value_decoder dictionary_values;
 };
 
@@ -68,6 +68,15 @@ firn_status firn_chunk_reader_open(struct firn_op *op, const struct firn_parquet
                                    const struct firn_column_chunk *chunk, int64_t row_count, struct firn_bytes bytes,
                                    struct firn_chunk_reader_options options, struct firn_chunk_reader **out)
 {
+    const struct firn_chunk_source source = firn_chunk_source_of(bytes);
+    return firn_chunk_reader_open_source(op, leaf, chunk, row_count, &source, options, out);
+}
+
+firn_status firn_chunk_reader_open_source(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                          const struct firn_column_chunk *chunk, int64_t row_count,
+                                          const struct firn_chunk_source *source,
+                                          struct firn_chunk_reader_options options, struct firn_chunk_reader **out)
+{
     if (chunk->is_encrypted)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(leaf->path));
     if (chunk->file_path.len > 0)
@@ -81,7 +90,7 @@ firn_status firn_chunk_reader_open(struct firn_op *op, const struct firn_parquet
     reader->options = options;
     reader->row_count = row_count;
     find_least_def(reader);
-    reader->pages = firn_cursor_of(bytes);
+    firn_page_stream_init(&reader->pages, source);
     reader->values = (struct firn_value_decoder){ .type = leaf->type, .type_length = leaf->type_length };
     reader->dictionary_values = reader->values;
     reader->codec_context = options.codec_context;
@@ -103,12 +112,14 @@ void firn_chunk_reader_close(struct firn_chunk_reader *reader)
         return;
     if (reader->owns_codec_context)
         firn_codec_context_close(reader->codec_context);
+    firn_page_stream_done(&reader->pages);
     firn_buffer_done(&reader->page_ahead);
     firn_buffer_done(&reader->page);
     firn_buffer_done(&reader->rep);
     firn_buffer_done(&reader->def);
     firn_buffer_done(&reader->indices);
     firn_value_decoder_done(&reader->values);
+    firn_buffer_done(&reader->dictionary_bytes);
     firn_buffer_done(&reader->dictionary_page);
     firn_buffer_done(&reader->unfolded);
     firn_value_decoder_done(&reader->dictionary_values);
@@ -135,6 +146,17 @@ static firn_status decompress(struct firn_op *op, struct firn_chunk_reader *read
     return FIRN_OK;
 }
 
+/* Has the dictionary page's body stay when the chunk moves on. */
+static firn_status keep_dictionary(struct firn_op *op, struct firn_chunk_reader *reader)
+{
+    struct firn_bytes *body = &reader->dictionary_head.body;
+    if (!reader->pages.source.read)
+        return FIRN_OK;
+    FIRN_TRY(firn_buffer_append(op, &reader->dictionary_bytes, body->data, body->len));
+    *body = firn_buffer_bytes(&reader->dictionary_bytes);
+    return FIRN_OK;
+}
+
 /* Dictionary pages hold PLAIN values, by either name. */
 static firn_status note_dictionary(struct firn_op *op, struct firn_chunk_reader *reader, const struct firn_page *page)
 {
@@ -145,7 +167,7 @@ static firn_status note_dictionary(struct firn_op *op, struct firn_chunk_reader 
         return firn_fail(op, FIRN_CORRUPT, "dictionary encoded as %s", firn_encoding_name(header->encoding));
     reader->dictionary_head = *page;
     reader->has_dictionary = true;
-    return FIRN_OK;
+    return keep_dictionary(op, reader);
 }
 
 static firn_status decode_dictionary(struct firn_op *op, struct firn_chunk_reader *reader)
@@ -388,14 +410,16 @@ static firn_status check_end(struct firn_op *op, const struct firn_chunk_reader 
 static firn_status look_ahead(struct firn_op *op, struct firn_chunk_reader *reader)
 {
     while (!reader->has_ahead && reader->slots_seen < reader->chunk->value_count &&
-           firn_cursor_left(&reader->pages) > 0) {
+           firn_page_stream_has_more(&reader->pages)) {
         struct firn_page *page = &reader->ahead;
         reader->page_index++;
-        FIRN_TRY(firn_page_next(op, &reader->pages, reader->options.crc_check, page));
+        FIRN_TRY(firn_page_stream_next(op, &reader->pages, reader->options.crc_check, page));
         if (page->header.type == FIRN_PAGE_DICTIONARY)
             FIRN_TRY(note_dictionary(op, reader, page));
         else
             reader->has_ahead = page->header.type != FIRN_PAGE_INDEX && page->header.value_count > 0;
+        if (!reader->has_ahead)
+            firn_page_stream_drop(&reader->pages);
     }
     return reader->has_ahead ? check_slots(op, reader, &reader->ahead) : check_end(op, reader);
 }
@@ -413,7 +437,7 @@ static firn_status in_page(struct firn_op *op, firn_status status, const struct 
 firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader, struct firn_page *out,
                                    bool *has_page)
 {
-    uint64_t offset = reader->has_ahead ? reader->ahead.offset : firn_cursor_offset(&reader->pages);
+    uint64_t offset = reader->has_ahead ? reader->ahead.offset : firn_page_stream_offset(&reader->pages);
     FIRN_TRY(in_page(op, look_ahead(op, reader), reader, offset));
     *has_page = reader->has_ahead;
     *out = reader->ahead;
@@ -492,16 +516,15 @@ firn_status firn_chunk_reader_dictionary(struct firn_op *op, struct firn_chunk_r
 /* Unfolding. */
 
 /* Whether the page after the one ahead is of indices, too. */
-static firn_status more_indices_follow(struct firn_op *op, const struct firn_chunk_reader *reader, bool *follow)
+static firn_status more_indices_follow(struct firn_op *op, struct firn_chunk_reader *reader, bool *follow)
 {
-    struct firn_cursor in = reader->pages;
-    struct firn_page next;
+    struct firn_page_header next;
     *follow = false;
     if (reader->slots_seen + reader->ahead.header.value_count >= reader->chunk->value_count ||
-        firn_cursor_left(&in) == 0)
+        !firn_page_stream_has_more(&reader->pages))
         return FIRN_OK;
-    FIRN_TRY(firn_page_next(op, &in, false, &next));
-    *follow = firn_encoding_is_dictionary(next.header.encoding);
+    FIRN_TRY(firn_page_stream_peek(op, &reader->pages, &next));
+    *follow = firn_encoding_is_dictionary(next.encoding);
     return FIRN_OK;
 }
 

@@ -7,6 +7,8 @@
 
 #include <libdeflate.h>
 
+#define HEADER_BYTES_MAX (UINT64_C(8) << 20) /* no more is read to see whether a header is broken or cut off */
+
 static void parse_data_header(struct firn_parse *parse, struct firn_page_header *out)
 {
     static const uint64_t required = FIRN_FIELD(1) | FIRN_FIELD(2);
@@ -156,15 +158,16 @@ static void parse_header(struct firn_parse *parse, struct firn_page_header *out)
     out->type = in->failure ? FIRN_PAGE_INDEX : (enum firn_page_type)type;
 }
 
-static firn_status check_sizes(struct firn_op *op, const struct firn_page_header *header, size_t left)
+static firn_status check_sizes(struct firn_op *op, const struct firn_page_header *header, uint64_t left)
 {
     if (header->uncompressed_bytes < 0 || header->compressed_bytes < 0 || header->value_count < 0)
         return firn_fail(op, FIRN_CORRUPT,
                          "page header announces %" PRId32 " bytes compressed, %" PRId32 " uncompressed, %" PRId32
                          " values",
                          header->compressed_bytes, header->uncompressed_bytes, header->value_count);
-    if ((size_t)header->compressed_bytes > left)
-        return firn_fail(op, FIRN_CORRUPT, "page body of %" PRId32 " bytes, but the column chunk has only %zu left",
+    if ((uint64_t)header->compressed_bytes > left)
+        return firn_fail(op, FIRN_CORRUPT,
+                         "page body of %" PRId32 " bytes, but the column chunk has only %" PRIu64 " left",
                          header->compressed_bytes, left);
     if (header->type != FIRN_PAGE_DATA_V2)
         return FIRN_OK;
@@ -187,16 +190,32 @@ static firn_status check_crc(struct firn_op *op, const struct firn_page *page)
                      page->header.crc);
 }
 
-firn_status firn_page_next(struct firn_op *op, struct firn_cursor *in, bool crc_check, struct firn_page *out)
+firn_status firn_page_take(struct firn_op *op, struct firn_cursor *in, uint64_t beyond, bool crc_check,
+                           struct firn_page *out, uint64_t *missing)
 {
     struct firn_parse parse = { .in = { .start = in->at, .at = in->at, .end = in->end }, .arena = op->arena };
+    uint64_t at_hand = firn_cursor_left(in);
     *out = (struct firn_page){ .offset = firn_cursor_offset(in) };
     parse_header(&parse, &out->header);
+    bool is_cut_off = parse.in.failure && !parse.unknown && at_hand < HEADER_BYTES_MAX;
+    *missing = is_cut_off ? FIRN_MIN(FIRN_MAX(at_hand, 1), beyond) : 0;
+    if (*missing > 0)
+        return FIRN_OK;
     FIRN_TRY(firn_parse_finish(op, &parse, "page header"));
-    FIRN_TRY(check_sizes(op, &out->header, firn_cursor_left(&parse.in)));
+    uint64_t left = firn_cursor_left(&parse.in), body_bytes = (uint64_t)out->header.compressed_bytes;
+    FIRN_TRY(check_sizes(op, &out->header, left + beyond));
 
     out->header_bytes = (struct firn_bytes){ in->at, firn_cursor_offset(&parse.in) };
-    out->body = firn_take_bytes(&parse.in, (uint64_t)out->header.compressed_bytes);
+    *missing = body_bytes > left ? body_bytes - left : 0;
+    if (*missing > 0)
+        return FIRN_OK;
+    out->body = firn_take_bytes(&parse.in, body_bytes);
     in->at = parse.in.at;
     return crc_check && out->header.has_crc ? check_crc(op, out) : FIRN_OK;
+}
+
+firn_status firn_page_next(struct firn_op *op, struct firn_cursor *in, bool crc_check, struct firn_page *out)
+{
+    uint64_t missing;
+    return firn_page_take(op, in, 0, crc_check, out, &missing);
 }

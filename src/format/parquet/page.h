@@ -35,6 +35,11 @@ struct firn_page {
  * other; the CRC is compared when `crc_check` and the page has one. Index pages are given too (callers skip them). */
 FIRN_CHECKED firn_status firn_page_next(struct firn_op *op, struct firn_cursor *in, bool crc_check,
                                         struct firn_page *out);
+/* The same where the chunk goes on for `beyond` bytes that are not at hand. `*missing` is how many of these it takes at
+ * least: 0 unless the page is cut off. Nothing is taken of such a page, and no header is known of one whose
+ * `header_bytes` are empty. */
+FIRN_CHECKED firn_status firn_page_take(struct firn_op *op, struct firn_cursor *in, uint64_t beyond, bool crc_check,
+                                        struct firn_page *out, uint64_t *missing);
 /* Writes a page header. */
 FIRN_CHECKED firn_status firn_page_header_print(struct firn_op *op, const struct firn_page_header *header,
                                                 struct firn_buffer *out);

@@ -1,12 +1,13 @@
 /* Decoding a column chunk, page by page, into vectors.
  *
- * The caller fetches the chunk's bytes (firn_column_chunk_range) and keeps them until the reader is closed. All
+ * The caller fetches the chunk's bytes (firn_column_chunk_range) and keeps them until the reader is closed, or says how
+ * they are read in pieces. All
  * encodings, both page versions, all codecs. Every length and index is checked; broken input is CORRUPT with the column
  * and page named, and never reads or writes out of bounds. Encrypted chunks are UNSUPPORTED. */
 #ifndef FIRN_FORMAT_PARQUET_READER_H
 #define FIRN_FORMAT_PARQUET_READER_H
 
-#include "format/parquet/page.h"
+#include "format/parquet/page_stream.h"
 #include "format/parquet/vector.h"
 
 struct firn_chunk_reader;
@@ -24,6 +25,12 @@ FIRN_CHECKED firn_status firn_chunk_reader_open(struct firn_op *op, const struct
                                                 const struct firn_column_chunk *chunk, int64_t row_count,
                                                 struct firn_bytes bytes, struct firn_chunk_reader_options options,
                                                 struct firn_chunk_reader **out);
+/* The same of a chunk that need not be held whole. */
+FIRN_CHECKED firn_status firn_chunk_reader_open_source(struct firn_op *op, const struct firn_parquet_node *leaf,
+                                                       const struct firn_column_chunk *chunk, int64_t row_count,
+                                                       const struct firn_chunk_source *source,
+                                                       struct firn_chunk_reader_options options,
+                                                       struct firn_chunk_reader **out);
 /* Decodes the next data page. `*has_page` is false after the last one. The vector is valid until the next call or
  * close; its dictionary until close. A row of a nested column may continue in the next page (v1): such a page begins
  * with rep > 0. Pages of more than FIRN_PAGE_BYTES_MAX are LIMIT. */
@@ -39,8 +46,9 @@ FIRN_CHECKED firn_status firn_chunk_reader_values(struct firn_op *op, struct fir
  * `unfolded`: those of the dictionary, if firn_chunk_reader_unfolds said before that they are the page's. */
 FIRN_CHECKED firn_status firn_chunk_reader_packed(struct firn_op *op, struct firn_chunk_reader *reader, bool unfolded,
                                                   struct firn_packed_page *out);
-/* The next data page, not decoded: header and body as in the file, its CRC compared if asked for. Passes a dictionary
- * page that lies before it, to be decoded when it is needed. firn_chunk_reader_next then decodes the page. */
+/* The next data page, not decoded: header and body as in the file, its CRC compared if asked for; valid until the page
+ * after the next is looked at. Passes a dictionary page that lies before it, to be decoded when it is needed.
+ * firn_chunk_reader_next then decodes the page. */
 FIRN_CHECKED firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 struct firn_page *out, bool *has_page);
 /* Passes over the page that was peeked at, which is not decoded. `row_count` rows begin in it, as the caller knows.
