@@ -24,7 +24,7 @@ enum firn_rung {
     ROW(PROMOTED, "promoted")               /* the table's type is stored otherwise */                                 \
     ROW(LEVELS, "levels")                   /* nulls or nesting are stored otherwise, or no row begins with it */      \
     ROW(OTHER_CODEC, "other-codec")         /* the table wants another compression */                                  \
-    ROW(LEGACY_ENCODING, "legacy-encoding") /* of values or levels, that is not written any more */                    \
+    ROW(LEGACY_ENCODING, "legacy-encoding") /* of values or levels, in a form that not all readers take */             \
     ROW(TINY_PAGE, "tiny-page")             /* joined with its neighbours */                                           \
     ROW(HUGE_PAGE, "huge-page")             /* cut */                                                                  \
     ROW(DICTIONARY, "dictionary")           /* its dictionary is not the new chunk's */                                \

@@ -24,6 +24,7 @@
  *   statistics          error, warning  a chunk's statistics leave out its values, or count nulls wrong (deep)
  *   bloom-filter        error           a bloom filter that leaves out values of its chunk, or does not parse (deep)
  *   page-damaged        error           a page that does not decode, or whose checksum is wrong (deep)
+ *   page-encoding       error           a page that firn and some others read, and strict readers refuse (deep)
  *   value-unreadable    error           a value that the schema's type does not hold (deep)
  *   text-encoding       warning         text that is not UTF-8 (deep)
  *   delete-order        warning         position deletes that are not sorted (deep)

@@ -1,6 +1,7 @@
 /* Decoding every page of a Parquet column: that it can be read, and that statistics, page indexes and the manifest's
  * metrics say of it what is true. parquet-format, "Data Pages", "Statistics". */
 #include "base/utf8.h"
+#include "format/parquet/page_strict.h"
 #include "maintain/file_check_parts.h"
 #include "table/parquet_bloom.h"
 
@@ -19,6 +20,7 @@ struct values_check {
     struct firn_buffer bloom_bytes; /* of the filter at hand */
     struct firn_bloom_filter bloom; /* without blocks: there is none to check */
     bool readable;                  /* every value so far is one of the field's type */
+    bool is_lax;                    /* a page was met that strict readers refuse */
 };
 
 /* The page at hand in its chunk. */
@@ -127,6 +129,29 @@ static firn_status add_page(struct firn_op *op, struct values_check *check, stru
     return add_converted(op, check, vector);
 }
 
+/* Tells of the column's first page that is encoded as strict readers do not take it. */
+static firn_status check_encoding(struct firn_op *op, struct values_check *check, struct firn_chunk_reader *reader)
+{
+    struct firn_text created_by = check->parquet->footer->created_by;
+    const struct firn_parquet_node *node = check->leaf->node;
+    struct firn_page page;
+    bool has_page, is_strict = true;
+    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, &has_page));
+    if (check->is_lax || !has_page)
+        return FIRN_OK;
+    enum firn_strictness strictness = firn_page_strictness(created_by, node, page.header.encoding);
+    if (strictness == FIRN_STRICTNESS_BY_CONTENT)
+        FIRN_TRY(firn_chunk_reader_strict(op, reader, &is_strict));
+    check->is_lax = strictness == FIRN_LAX || !is_strict;
+    if (!check->is_lax)
+        return FIRN_OK;
+    FIRN_CHECK_ERROR(check->parquet->checked, "page-encoding",
+                     "column '%.*s' has pages of %s in a form of '%.*s' that PyArrow and other readers refuse",
+                     FIRN_FMT(node->path), firn_encoding_name(page.header.encoding), FIRN_FMT(created_by));
+    firn_findings_hint(check->parquet->checked->found, "rewriting the file encodes them anew");
+    return FIRN_OK;
+}
+
 static firn_status read_pages(struct firn_op *op, struct values_check *check, struct page_place *place,
                               struct firn_chunk_reader *reader)
 {
@@ -134,6 +159,7 @@ static firn_status read_pages(struct firn_op *op, struct values_check *check, st
         struct firn_vector vector;
         bool has_page;
         FIRN_TRY(firn_op_check(op));
+        FIRN_TRY(check_encoding(op, check, reader));
         FIRN_TRY(firn_chunk_reader_next(op, reader, &vector, &has_page));
         if (!has_page)
             return FIRN_OK;

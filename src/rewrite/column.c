@@ -105,7 +105,7 @@ static firn_status open_chunk(struct firn_op *op, struct firn_column *column, st
     column->page_count = 0;
     column->slots_left = chunk->value_count;
     if (column->splicer) {
-        firn_splicer_begin(column->splicer, plan, chunk);
+        firn_splicer_begin(column->splicer, plan, chunk, firn_row_slice_created_by(slice));
         FIRN_TRY(find_sources(op, column, window, slice, plan->levels));
     }
     return firn_chunk_reader_open_source(op, plan->levels, chunk, slice->row_count, &source, options, &column->reader);

@@ -43,6 +43,7 @@ struct firn_page_offer {
     uint32_t row_count;
     bool is_first, is_last;        /* of the chunk's data pages */
     bool is_unfolded;              /* the page was made of the chunk's dictionary */
+    bool is_lax;                   /* its content is encoded as strict readers do not take it */
     enum firn_rung_reason repack;  /* NONE: it need not be repacked */
     enum firn_rung_reason refusal; /* NONE: it may be taken over as far as its header tells */
 };

@@ -1,12 +1,21 @@
 /* Offering pages: as they lie, then with their levels decoded, then with their values, as far as the receiver asks. */
 #include "rewrite/column_offer.h"
 
+/* What forbids taking over the page, and what has it repacked. */
+static void judge(const struct firn_pull *pull, struct firn_page_offer *offer)
+{
+    const struct firn_splicer *splicer = pull->column->splicer;
+    offer->refusal = firn_splicer_refusal(splicer, offer->page, offer->row_count);
+    if (offer->refusal == FIRN_REASON_NONE && offer->is_lax)
+        offer->refusal = FIRN_REASON_LEGACY_ENCODING;
+    offer->repack = firn_splicer_repacks(splicer, offer->page);
+}
+
 static firn_status consider(struct firn_op *op, struct firn_pull *pull, struct firn_page_offer *offer,
                             enum firn_offer_answer *out)
 {
     const struct firn_column_receiver *receiver = pull->receiver;
-    offer->refusal = firn_splicer_refusal(pull->column->splicer, offer->page, offer->row_count);
-    offer->repack = firn_splicer_repacks(pull->column->splicer, offer->page);
+    judge(pull, offer);
     if (offer->refusal == FIRN_REASON_NONE && firn_encoding_is_dictionary(offer->page->header.encoding))
         FIRN_TRY(firn_chunk_reader_dictionary(op, pull->column->reader, &offer->dictionary));
     return receiver->consider(op, receiver->context, pull->column, offer, pull->row, out);
@@ -156,8 +165,7 @@ static firn_status offer_unknown(struct firn_op *op, struct firn_pull *pull, str
     struct opened_page opened = { .page = offer->page };
     FIRN_TRY(open_page(op, column));
     offer->row_count = page->row_count;
-    offer->refusal = firn_splicer_refusal(column->splicer, offer->page, offer->row_count);
-    offer->repack = firn_splicer_repacks(column->splicer, offer->page);
+    judge(pull, offer);
     if (offer->refusal == FIRN_REASON_NONE) {
         if (page->rep[0] == 0)
             FIRN_TRY(firn_chunk_reader_at_row_end(op, column->reader, &opened.ends_row));
@@ -166,6 +174,16 @@ static firn_status offer_unknown(struct firn_op *op, struct firn_pull *pull, str
             return offer_opened(op, pull, offer, &opened, done);
     }
     return firn_chunk_reader_values(op, column->reader, &column->page);
+}
+
+/* Looks into the page before it is offered, if its encoding alone does not tell whether it may be taken over. */
+static firn_status find_lax(struct firn_op *op, struct firn_column *column, struct firn_page_offer *offer)
+{
+    bool is_strict = true;
+    if (firn_splicer_looks_into(column->splicer, offer->page))
+        FIRN_TRY(firn_chunk_reader_strict(op, column->reader, &is_strict));
+    offer->is_lax = !is_strict;
+    return FIRN_OK;
 }
 
 firn_status firn_column_offer_page_ahead(struct firn_op *op, struct firn_pull *pull, const struct firn_next_page *next,
@@ -181,6 +199,7 @@ firn_status firn_column_offer_page_ahead(struct firn_op *op, struct firn_pull *p
         .refusal = FIRN_REASON_STEP_END,
     };
     bool done = false;
+    FIRN_TRY(find_lax(op, column, &offer));
     if (!next->holds_rows)
         FIRN_TRY(offer_unknown(op, pull, &offer, rows_left, &done));
     else if (next->row_count <= rows_left)

@@ -60,7 +60,7 @@ static void add_chunk(const struct expecting *expecting, struct firn_splicer *sp
     const struct firn_column_chunk *chunk = firn_row_slice_column(slice, plan->levels);
     struct firn_page page = average_page(chunk);
     bool by_index = has_dictionary(chunk);
-    firn_splicer_begin(splicer, plan, chunk);
+    firn_splicer_begin(splicer, plan, chunk, firn_row_slice_created_by(slice));
     enum firn_rung_reason reason =
         firn_splicer_refusal(splicer, &page, (uint32_t)(slice->row_count / page_count(chunk)));
     if (reason == FIRN_REASON_NONE && by_index && expecting->group_inputs > 1)

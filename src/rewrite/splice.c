@@ -3,6 +3,7 @@
 #include "rewrite/splice.h"
 
 #include "base/math.h"
+#include "format/parquet/page_strict.h"
 
 /* Pages of fewer bytes and fewer rows than these are joined: a reader pays for each page, however little is in it.
  * Larger pages than so many times what a writer makes are cut: they cannot be read in part. */
@@ -77,8 +78,9 @@ struct firn_chunk_terms firn_splicer_terms(const struct firn_splicer *splicer, c
 }
 
 void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
-                        const struct firn_column_chunk *chunk)
+                        const struct firn_column_chunk *chunk, struct firn_text created_by)
 {
+    splicer->created_by = created_by;
     splicer->terms = firn_splicer_terms(splicer, plan, chunk);
     splicer->is_numbered = plan->numbered;
     splicer->is_ordered_alike = firn_order_of(plan->levels) == firn_order_of(splicer->leaf);
@@ -133,10 +135,20 @@ enum firn_rung_reason firn_splicer_repacks(const struct firn_splicer *splicer, c
     return splicer->terms.repack;
 }
 
-/* Dictionaries of booleans, which no writer makes today, and legacy levels where nothing but copying is wanted. */
+static enum firn_strictness strictness(const struct firn_splicer *splicer, const struct firn_page *page)
+{
+    return firn_page_strictness(splicer->created_by, splicer->leaf, page->header.encoding);
+}
+
+bool firn_splicer_looks_into(const struct firn_splicer *splicer, const struct firn_page *page)
+{
+    return firn_splicer_may_copy(splicer) && strictness(splicer, page) == FIRN_STRICTNESS_BY_CONTENT;
+}
+
+/* Values that some readers refuse, and legacy levels where nothing but copying is wanted. */
 static bool is_legacy(const struct firn_splicer *splicer, const struct firn_page *page)
 {
-    if (splicer->leaf->type == FIRN_PARQUET_BOOLEAN && firn_encoding_is_dictionary(page->header.encoding))
+    if (strictness(splicer, page) == FIRN_LAX)
         return true;
     return splicer->policy.is_forced && splicer->policy.forced < FIRN_RUNG_REPACK &&
            has_legacy_levels(splicer, &page->header);

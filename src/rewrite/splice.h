@@ -24,6 +24,7 @@ struct firn_splicer {
     struct firn_chunk_terms terms;
     bool is_ordered_alike; /* the input's bounds are in the order of the output's */
     bool is_numbered;      /* nulls become numbers: only pages without nulls need no change */
+    struct firn_text created_by;
 
     bool keeps;                  /* all of it so far was copied, to the beginning of a chunk */
     struct firn_rung_count kept; /* these pages */
@@ -37,9 +38,9 @@ void firn_splice_options_set(const struct firn_layout_policy *policy, struct fir
 /* The terms of a chunk that a plan reads. */
 struct firn_chunk_terms firn_splicer_terms(const struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
                                            const struct firn_column_chunk *chunk);
-/* Begins an input chunk: what the plan makes of its pages. */
+/* Begins an input chunk: what the plan makes of its pages. `created_by` is borrowed until the next one. */
 void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_plan *plan,
-                        const struct firn_column_chunk *chunk);
+                        const struct firn_column_chunk *chunk, struct firn_text created_by);
 /* Whether the layout has sizes compared before pages are copied. */
 bool firn_splicer_weighs(const struct firn_splicer *splicer);
 /* Bytes in files: of a row group's worth of rows as they lie, and as they would be encoded. */
@@ -55,6 +56,8 @@ bool firn_splicer_may_copy(const struct firn_splicer *splicer);
 bool firn_splicer_maps(const struct firn_splicer *splicer);
 /* Whether a page of so many rows that names each value of its dictionary once may go on without it. */
 bool firn_splicer_unfolds(const struct firn_splicer *splicer, uint32_t row_count);
+/* Whether it depends on the content of this page if it may be taken over. */
+bool firn_splicer_looks_into(const struct firn_splicer *splicer, const struct firn_page *page);
 /* What has this page repacked if it is taken over; NONE: it is copied as it lies. */
 enum firn_rung_reason firn_splicer_repacks(const struct firn_splicer *splicer, const struct firn_page *page);
 /* What forbids taking over this page, or speaks against it, as far as its header tells; NONE: nothing. */

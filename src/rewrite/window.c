@@ -522,6 +522,11 @@ struct firn_text firn_row_slice_path(const struct firn_row_slice *slice)
     return slice->input->file->path;
 }
 
+struct firn_text firn_row_slice_created_by(const struct firn_row_slice *slice)
+{
+    return slice->input->footer->created_by;
+}
+
 bool firn_row_slice_in_memory(const struct firn_row_slice *slice)
 {
     return !slice->input->object;

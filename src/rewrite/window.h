@@ -80,6 +80,8 @@ static inline double firn_row_slice_row_bytes(const struct firn_row_slice *slice
 }
 const struct firn_leaf_plan *firn_row_slice_plan(const struct firn_row_slice *slice, uint32_t leaf_index);
 struct firn_text firn_row_slice_path(const struct firn_row_slice *slice);
+/* What its input says of its writer. */
+struct firn_text firn_row_slice_created_by(const struct firn_row_slice *slice);
 /* Whether its input is held in memory as a whole. */
 bool firn_row_slice_in_memory(const struct firn_row_slice *slice);
 /* The chunk of an input leaf. */

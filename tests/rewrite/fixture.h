@@ -224,6 +224,14 @@ static inline struct firn_footer *fixture_footer(struct firn_op *op, struct firn
     return footer;
 }
 
+/* Puts a footer in the place of the one that the file has. */
+static inline void fixture_set_footer(struct firn_op *op, struct firn_buffer *file, const struct firn_footer *footer)
+{
+    struct firn_sink sink = firn_sink_to_buffer(file);
+    file->len -= FIRN_PARQUET_TAIL_BYTES + firn_load_le32(file->data + file->len - FIRN_PARQUET_TAIL_BYTES);
+    CHECK_OK(op, firn_footer_write(op, footer, &sink));
+}
+
 /* The slots of one leaf over all row groups of all files given. */
 static inline const char *fixture_dump(struct firn_op *op, struct firn_store *store,
                                        const struct firn_rewrite_result *result, const char *leaf_path)

@@ -464,6 +464,14 @@ firn_status firn_chunk_reader_next(struct firn_op *op, struct firn_chunk_reader 
     return *has_page ? firn_chunk_reader_values(op, reader, out) : FIRN_OK;
 }
 
+firn_status firn_chunk_reader_strict(struct firn_op *op, struct firn_chunk_reader *reader, bool *is_strict)
+{
+    FIRN_TRY(in_page(op, open_ahead(op, reader), reader, reader->ahead.offset));
+    *is_strict = reader->content_ahead.encoding != FIRN_ENCODING_DELTA_BINARY_PACKED ||
+                 firn_delta_is_strict(reader->content_ahead.values, firn_value_width(reader->leaf->type, 0));
+    return FIRN_OK;
+}
+
 firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader, uint32_t row_count)
 {
     uint32_t slot_count = (uint32_t)reader->ahead.header.value_count;

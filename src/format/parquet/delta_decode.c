@@ -12,23 +12,22 @@
 struct delta {
     uint64_t miniblock_values;
     uint64_t miniblock_count;
+    uint64_t value_count;
     uint64_t last;
 };
 
-static struct delta take_header(struct firn_cursor *in, uint32_t count)
+static struct delta take_header(struct firn_cursor *in)
 {
     struct delta delta = { 0 };
     uint64_t block_values = firn_take_varint64(in);
     delta.miniblock_count = firn_take_varint64(in);
-    uint64_t value_count = firn_take_varint64(in);
+    delta.value_count = firn_take_varint64(in);
     delta.last = (uint64_t)firn_take_zigzag64(in);
     if (in->failure)
         return delta;
     if (delta.miniblock_count == 0 || delta.miniblock_count > MINIBLOCK_COUNT_MAX || block_values > UINT32_MAX ||
         block_values / delta.miniblock_count == 0 || block_values % (delta.miniblock_count * 8) != 0)
         firn_cursor_fail(in, "has an impossible block size");
-    else if (value_count != count)
-        firn_cursor_fail(in, "holds another number of values than announced");
     else
         delta.miniblock_values = block_values / delta.miniblock_count;
     return delta;
@@ -86,8 +85,10 @@ static size_t take_block(struct firn_cursor *in, struct delta *delta, size_t lef
 
 static firn_status decode_integers(struct firn_op *op, struct firn_cursor *in, uint32_t count, struct target out)
 {
-    struct delta delta = take_header(in, count);
+    struct delta delta = take_header(in);
     size_t done = 0;
+    if (!in->failure && delta.value_count != count)
+        firn_cursor_fail(in, "holds another number of values than announced");
     if (count > 0 && !in->failure) {
         if (out.int32)
             out.int32[0] = (int32_t)(uint32_t)delta.last;
@@ -108,6 +109,35 @@ firn_status firn_delta_decode_i32(struct firn_op *op, struct firn_cursor *in, ui
 firn_status firn_delta_decode_i64(struct firn_op *op, struct firn_cursor *in, uint32_t count, int64_t *out)
 {
     return decode_integers(op, in, count, (struct target){ .int64 = out });
+}
+
+static bool fits_width(int64_t value, size_t width)
+{
+    return width == sizeof(int64_t) || (value >= INT32_MIN && value <= INT32_MAX);
+}
+
+/* Passes over a block of which `left` values exist. */
+static bool is_strict_block(struct firn_cursor *in, const struct delta *delta, uint64_t left, size_t width)
+{
+    bool fits = fits_width(firn_take_zigzag64(in), width);
+    struct firn_bytes widths = firn_take_bytes(in, delta->miniblock_count);
+    for (size_t i = 0; !in->failure && i < delta->miniblock_count && i * delta->miniblock_values < left; i++) {
+        fits = fits && widths.data[i] <= width * 8;
+        firn_take_bytes(in, delta->miniblock_values / 8 * widths.data[i]);
+    }
+    return fits && !in->failure;
+}
+
+bool firn_delta_is_strict(struct firn_bytes in, size_t width)
+{
+    struct firn_cursor from = firn_cursor_of(in);
+    struct delta delta = take_header(&from);
+    uint64_t block_values = delta.miniblock_values * delta.miniblock_count;
+    bool is_strict = !from.failure && delta.miniblock_values % 32 == 0 && block_values % 128 == 0 &&
+                     fits_width((int64_t)delta.last, width);
+    for (uint64_t done = 1; is_strict && done < delta.value_count; done += block_values)
+        is_strict = is_strict_block(&from, &delta, delta.value_count - done, width);
+    return is_strict;
 }
 
 static firn_status decode_length_list(struct firn_op *op, struct firn_cursor *in, uint32_t count,

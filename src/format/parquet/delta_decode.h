@@ -11,6 +11,10 @@ FIRN_CHECKED firn_status firn_delta_decode_i32(struct firn_op *op, struct firn_c
                                                int32_t *out);
 FIRN_CHECKED firn_status firn_delta_decode_i64(struct firn_op *op, struct firn_cursor *in, uint32_t count,
                                                int64_t *out);
+/* Whether strict readers take these integers of `width` bytes: first value, least differences and bit widths within the
+ * width of the type, blocks of 128 and miniblocks of 32 values or multiples of these, none of them cut off. Looks at
+ * headers alone. False of broken ones. */
+bool firn_delta_is_strict(struct firn_bytes in, size_t width);
 /* Slices borrow from `in`. `lengths` is scratch. */
 FIRN_CHECKED firn_status firn_delta_decode_lengths(struct firn_op *op, struct firn_bytes in, uint32_t count,
                                                    struct firn_buffer *lengths, struct firn_slice *out);

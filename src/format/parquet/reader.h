@@ -51,6 +51,10 @@ FIRN_CHECKED firn_status firn_chunk_reader_packed(struct firn_op *op, struct fir
  * firn_chunk_reader_next then decodes the page. */
 FIRN_CHECKED firn_status firn_chunk_reader_peek(struct firn_op *op, struct firn_chunk_reader *reader,
                                                 struct firn_page *out, bool *has_page);
+/* Whether strict readers take the values of the page that was peeked at, which is of an encoding whose content tells
+ * (page_strict.h): looks into it. */
+FIRN_CHECKED firn_status firn_chunk_reader_strict(struct firn_op *op, struct firn_chunk_reader *reader,
+                                                  bool *is_strict);
 /* Passes over the page that was peeked at, which is not decoded. `row_count` rows begin in it, as the caller knows.
  * Counts are checked as for decoded pages; whether its levels fit those of the page after it is not. */
 FIRN_CHECKED firn_status firn_chunk_reader_pass(struct firn_op *op, struct firn_chunk_reader *reader,
