@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
     { "max-requests", CLI_TEXT, ARG(max_requests), "N", NULL, NULL, 0, 0, false,
       "As --set budget.requests=N: compact with no more requests in a run" },
     { "max-time", CLI_TEXT, ARG(max_time), "TIME", NULL, NULL, 0, 0, false,
-      "As --set budget.time=TIME: begin no step, and no group of files, that would end later in a run" },
+      "As --set budget.time=TIME: begin no step later in a run, and no group of files that would end later" },
     { "force", CLI_FLAG, ARG(force), NULL, NULL, NULL, 0, 0, false,
       "Run the steps whatever their cadence and windows say; files keep their age guards" },
     { "dry-run", CLI_FLAG, ARG(dry_run), NULL, NULL, NULL, 0, 0, false,

@@ -53,12 +53,22 @@ static struct firn_text next_event(struct firn_journal *journal, const char *kin
     return location;
 }
 
+/* The operation itself is watched; its journal is not. */
+static struct firn_op unwatched(const struct firn_op *op)
+{
+    struct firn_op plain = *op;
+    plain.watch = NULL;
+    return plain;
+}
+
 /* Takes over a reference to `header`. */
 static firn_status put_event(struct firn_op *op, struct firn_journal *journal, const char *kind, json_t *header,
                              const json_t *lines)
 {
+    struct firn_op plain = unwatched(op);
     firn_json_own(op->arena, header);
-    firn_status status = firn_event_put(op, journal->table->store, next_event(journal, kind), header, lines);
+    firn_status status = firn_event_put(&plain, journal->table->store, next_event(journal, kind), header, lines);
+    op->error = plain.error;
     return firn_context(op, status, "journal '%.*s'", FIRN_FMT(journal->folder));
 }
 
@@ -106,20 +116,11 @@ firn_status firn_journal_announce(struct firn_op *op, struct firn_journal *journ
     return put_event(op, journal, "names", new_header(op, "names"), lines);
 }
 
-/* The operation itself is watched; its journal is not. */
-static struct firn_op unwatched(const struct firn_op *op)
-{
-    struct firn_op plain = *op;
-    plain.watch = NULL;
-    return plain;
-}
-
 /* (1). A name that another thread is announcing is announced by this one too: it must be durable before the write. */
 static firn_status before_write(struct firn_op *op, void *context, struct firn_text location)
 {
     struct firn_journal *journal = context;
     struct firn_text folder, uuid;
-    struct firn_op plain = unwatched(op);
     if (journal->outer && journal->outer->before_write)
         FIRN_TRY(journal->outer->before_write(op, journal->outer->context, location));
     if (!split_name(location, &folder, &uuid))
@@ -132,9 +133,7 @@ static firn_status before_write(struct firn_op *op, void *context, struct firn_t
         return FIRN_OK;
     json_t *lines = firn_json_own(op->arena, json_array());
     add_name(lines, folder, uuid);
-    firn_status status = put_event(&plain, journal, "names", new_header(op, "names"), lines);
-    op->error = plain.error;
-    FIRN_TRY(status);
+    FIRN_TRY(put_event(op, journal, "names", new_header(op, "names"), lines));
     pthread_mutex_lock(&journal->lock);
     note_name(journal, folder, uuid);
     pthread_mutex_unlock(&journal->lock);
@@ -169,27 +168,20 @@ static firn_status check_not_taken(struct firn_op *op, const struct firn_journal
 static firn_status before_swap(struct firn_op *op, void *context)
 {
     struct firn_journal *journal = context;
-    struct firn_op plain = unwatched(op);
     if (journal->outer && journal->outer->before_swap)
         FIRN_TRY(journal->outer->before_swap(op, journal->outer->context));
-    firn_status status = check_not_taken(&plain, journal);
-    if (status == FIRN_OK)
-        status = put_event(&plain, journal, "attempt", new_header(op, "attempt"), NULL);
-    op->error = plain.error;
-    return status;
+    FIRN_TRY(check_not_taken(op, journal));
+    return put_event(op, journal, "attempt", new_header(op, "attempt"), NULL);
 }
 
 /* Groups and removals -------------------------------------------------------------------------------------------- */
 
 firn_status firn_journal_group(struct firn_op *op, struct firn_journal *journal, json_t *header, const json_t *lines)
 {
-    struct firn_op plain = unwatched(op);
     json_t *whole = new_header(op, "group");
     json_object_update(whole, header);
     json_decref(header);
-    firn_status status = put_event(&plain, journal, "group", whole, lines);
-    op->error = plain.error;
-    return status;
+    return put_event(op, journal, "group", whole, lines);
 }
 
 static firn_status write_removal(struct firn_op *op, struct firn_sink *sink, struct firn_removal *removal,

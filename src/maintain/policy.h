@@ -32,7 +32,7 @@ enum firn_policy_kind {
     ROW(BUDGET_REQUESTS, "budget.requests", NUMBER, "", 1, INT64_MAX, NULL,                                            \
         "Most requests that compacting in one run makes, best gain first; empty: no limit")                            \
     ROW(BUDGET_TIME, "budget.time", AGE, "", 1000, INT64_MAX, NULL,                                                    \
-        "No step, and no group of files, begins that would end later in a run; empty: no limit")                       \
+        "No step begins later in a run, and no group of files that would end later; empty: no limit")                  \
     ROW(LEASE_TIME, "lease.time", AGE, "10m", 10000, 24 * 3600000, NULL,                                               \
         "A run that was not heard of for so long has lost the table to the next one")                                  \
     ROW(SAMPLE_WHERE, "sample.where", TEXT, "", 0, 0, NULL,                                                            \

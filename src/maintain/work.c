@@ -72,7 +72,8 @@ void firn_work_add_deletions(struct firn_work *work, int64_t files)
 
 /* Commits --------------------------------------------------------------------------------------------------------- */
 
-/* A run tells its journal that it begins and where it writes, and of each commit that it is tried and what it wrote. */
+/* A run tells its journal that it begins and where it writes, and of each commit that it is tried and what it wrote;
+ * before that it lists the journals of others. */
 enum { EVENTS_OF_RUN = 2, EVENTS_OF_COMMIT = 3 };
 
 void firn_work_add_events(struct firn_work *work, int64_t events)
@@ -86,6 +87,7 @@ void firn_work_add_change(struct firn_work *work)
     firn_work_add_reads(work, 1, 1, 0);
     firn_work_add_writes(work, 1, 0);
     firn_work_add_events(work, EVENTS_OF_RUN + 1); /* what is to be deleted */
+    work->requests[FIRN_REQUEST_LIST]++;
 }
 
 /* Manifests are read to find the entries; what is not joined anyway is read again to copy the others, and written. */
@@ -121,6 +123,7 @@ void firn_work_add_commit(struct firn_work *work, struct firn_manifest_touch tou
 void firn_work_add_run(struct firn_work *work, int64_t commits)
 {
     firn_work_add_events(work, EVENTS_OF_RUN);
+    work->requests[FIRN_REQUEST_LIST]++;
     firn_work_add_reads(work, commits * (commits - 1), 1, 0);
 }
 

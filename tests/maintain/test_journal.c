@@ -393,6 +393,24 @@ static void begin_other(struct firn_op *op, struct world *world, struct other_ru
     CHECK_OK(op, firn_store_put(&other->op, world->store, other->file, true, firn_bytes_of_text(FIRN_TEXT("x"))));
 }
 
+/* What stands in a journal is told by where it lies. */
+static void a_journal_does_not_announce_itself(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct machine machine;
+    struct other_run other;
+    use_machine(op, &machine);
+    begin(op, &world, "2");
+    begin_other(op, &world, &other);
+    struct firn_text uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
+    struct firn_text file = firn_text_format(op->arena, WAREHOUSE "/db/t/data/%.*s.parquet", FIRN_FMT(uuid));
+    CHECK_OK(op, firn_journal_announce(&other.op, other.journal, &file, 1));
+    struct firn_runs runs = read_runs(op, &world);
+    CHECK(runs.count == 1 && runs.items[0].events.count == 2, "%zu events", runs.items[0].events.count);
+    end(&world);
+}
+
 static void end_other(struct other_run *other, firn_status status)
 {
     struct firn_clearing cleared;
@@ -707,6 +725,7 @@ int main(void)
         TEST(a_late_swap_finds_its_files),
         TEST(an_unknown_outcome_is_settled_later),
         TEST(what_is_not_understood_stays),
+        TEST(a_journal_does_not_announce_itself),
         TEST(names_elsewhere_stay),
         TEST(no_journal_without_garbage_collection),
         TEST(a_written_file_reads_back),
