@@ -82,12 +82,15 @@ static uint64_t encoder_memory(const struct pass *pass)
     return bytes;
 }
 
-/* Input of a step whose buffers surely fit. They grow fastest at first, so the steepest growth seen is a safe guess. */
-static double memory_room(const struct pass *pass)
+/* Rows of a step whose buffers surely fit. These grow fastest at first, so the steepest growth seen is a safe guess;
+ * and values that a dictionary stands for may be encoded without one. */
+static int64_t rows_in_memory(const struct pass *pass)
 {
     double most = (double)pass->run->encoder_bytes, used = (double)encoder_memory(pass);
-    return FIRN_MAX(most - used, most / MEMORY_STEP_DIVISOR) /
-           FIRN_MIN(FIRN_MAX(pass->memory_ratio, 1), MEMORY_RATIO_MAX);
+    double room = FIRN_MAX(most - used, most / MEMORY_STEP_DIVISOR);
+    double ratio = FIRN_MIN(FIRN_MAX(pass->memory_ratio, 1), MEMORY_RATIO_MAX);
+    return FIRN_MIN(firn_window_rows_within(&pass->window, room / ratio),
+                    firn_window_rows_decoded_within(&pass->window, room));
 }
 
 static bool has_deletes(const struct firn_window *window)
@@ -127,7 +130,8 @@ static int64_t plan_step(const struct pass *pass)
         bytes /= FIRST_STEP_DIVISOR;
     else if (!pass->by_row && firn_window_bytes_left(&pass->window) <= bytes * (1 + 1.0 / TOLERANCE_DIVISOR))
         bytes = INFINITY; /* the rest is too little for a row group of its own */
-    return FIRN_MIN(rows, firn_window_rows_within(&pass->window, FIRN_MIN(bytes, memory_room(pass))));
+    rows = FIRN_MIN(rows, rows_in_memory(pass));
+    return FIRN_MIN(rows, firn_window_rows_within(&pass->window, bytes));
 }
 
 /* A row group's worth of the input to come. */

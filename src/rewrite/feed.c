@@ -246,7 +246,7 @@ static firn_status stage_slice(struct firn_op *op, const struct firn_feed_leaves
         .run = window->run,
         .first_row = window->head_row,
         .row_count = rows,
-        .bytes = (uint64_t)((double)slice->decoded_bytes * (double)rows / (double)slice->row_count),
+        .bytes = (uint64_t)((double)slice->memory.decoded_bytes * (double)rows / (double)slice->row_count),
     };
     struct staging staging = { .feeds = feeds, .window = window };
     FIRN_TRY(firn_stage_open(op, &config, &staging.stage));

@@ -6,19 +6,10 @@
 #include "rewrite/stage.h"
 
 #define SMALL_FILE_BYTES (UINT64_C(8) << 20)
-#define FOOTER_READ      (UINT64_C(64) << 10)  /* how much of a large file's end is read at first */
-#define FOOTER_MEMORY    (UINT64_C(32) << 10)  /* what a parsed footer takes, as a first guess */
-#define PAGE_BYTES       (INT64_C(1) << 20)    /* what a page of a large chunk takes, by most writers' default */
-#define PAGE_BUFFERS     3                     /* its bytes, its values, the dictionary */
-#define PIECE_BYTES_MIN  (UINT64_C(256) << 10) /* of a chunk, that is worth a request */
-#define PIECE_BYTES_MAX  (UINT64_C(4) << 20)
-#define VALUE_BYTES      8 /* of a value, unless the chunk's size says more */
+#define FOOTER_READ      (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
+#define FOOTER_MEMORY    (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
 
-enum {
-    OPEN_FILES_MAX = 64,
-    BATCH_PIECES_MAX = 512,
-    WINDOW_PIECES = 2 /* that are held of a chunk that is read in pieces */
-};
+enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
 
 struct firn_input {
     const struct firn_data_file *file;
@@ -138,69 +129,6 @@ static uint64_t row_group_bytes(const struct firn_row_group *row_group)
     return bytes;
 }
 
-/* Bytes of a large file's chunk. */
-static uint64_t chunk_bytes(const struct firn_input *input, const struct firn_column_chunk *chunk)
-{
-    return input->object ? (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0) : 0;
-}
-
-static uint64_t page_memory(const struct firn_column_chunk *chunk)
-{
-    return PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(chunk->uncompressed_bytes, 0), PAGE_BYTES);
-}
-
-static uint64_t index_memory(const struct firn_row_slice *slice)
-{
-    return slice->page_indexes ? firn_page_index_reader_bytes(slice->page_indexes) : 0;
-}
-
-/* What columns hold, of chunks of more than `most` bytes as much, and page indexes. */
-static void find_column_memory(const struct firn_input *input, const struct firn_row_group *row_group, uint64_t most,
-                               struct firn_row_slice *slice)
-{
-    slice->held_bytes = index_memory(slice);
-    slice->column_bytes_max = 0;
-    for (uint32_t i = 0; i < row_group->chunk_count; i++) {
-        const struct firn_column_chunk *chunk = &row_group->chunks[i];
-        uint64_t bytes = FIRN_MIN(chunk_bytes(input, chunk), most) + page_memory(chunk);
-        slice->held_bytes += bytes;
-        slice->column_bytes_max = FIRN_MAX(slice->column_bytes_max, bytes);
-    }
-}
-
-/* What a large chunk may hold, so that all have their place: those that are smaller than average leave it to them. */
-static uint64_t large_chunk_share(const struct firn_input *input, const struct firn_row_group *row_group,
-                                  uint64_t memory)
-{
-    uint64_t room = memory, large = 0;
-    for (uint32_t i = 0; i < row_group->chunk_count; i++)
-        room -= FIRN_MIN(room, page_memory(&row_group->chunks[i]));
-    uint64_t average = room / row_group->chunk_count;
-    for (uint32_t i = 0; i < row_group->chunk_count; i++) {
-        uint64_t bytes = chunk_bytes(input, &row_group->chunks[i]);
-        large += bytes > average;
-        room -= bytes > average ? 0 : bytes;
-    }
-    return large > 0 ? room / large : room;
-}
-
-/* Chunks are read whole if that leaves all of them their place. */
-static void add_column_memory(const struct firn_group_run *run, const struct firn_input *input,
-                              const struct firn_row_group *row_group, struct firn_row_slice *slice)
-{
-    for (uint32_t i = 0; i < row_group->chunk_count; i++)
-        slice->decoded_bytes += (uint64_t)FIRN_MAX(
-            FIRN_MAX(row_group->chunks[i].uncompressed_bytes, row_group->chunks[i].value_count * VALUE_BYTES), 0);
-    find_column_memory(input, row_group, UINT64_MAX, slice);
-    if (slice->held_bytes <= run->chunk_bytes)
-        return;
-    uint64_t indexes = index_memory(slice);
-    uint64_t memory = run->chunk_bytes - FIRN_MIN(indexes, run->chunk_bytes);
-    uint64_t piece = large_chunk_share(input, row_group, memory) / WINDOW_PIECES;
-    slice->piece_bytes = (size_t)FIRN_MIN(FIRN_MAX(piece, PIECE_BYTES_MIN), PIECE_BYTES_MAX);
-    find_column_memory(input, row_group, WINDOW_PIECES * slice->piece_bytes, slice);
-}
-
 /* A row group belongs to the piece that holds its midpoint; what lies past the recorded end of the file, which may be
  * wrong, belongs to the last one. */
 static bool piece_holds(const struct firn_rewrite_piece *piece, const struct firn_data_file *file,
@@ -245,6 +173,19 @@ static void add_page_indexes(struct firn_input *input, const struct firn_row_gro
     slice->page_indexes = firn_page_index_reader_new(&input->arena, row_group, firn_object_size(input->object));
 }
 
+static void add_memory(struct firn_op *op, const struct firn_group_run *run, const struct firn_row_group *row_group,
+                       struct firn_row_slice *slice)
+{
+    const struct firn_chunk_memory_terms terms = {
+        .footer = slice->input->footer,
+        .row_group = row_group,
+        .file = firn_buffer_bytes(&slice->input->bytes),
+        .index_bytes = slice->page_indexes ? firn_page_index_reader_bytes(slice->page_indexes) : 0,
+        .bytes_max = run->chunk_bytes,
+    };
+    slice->memory = firn_chunk_memory_find(op, &terms);
+}
+
 /* Adds the slices of one opened piece. A row group that is deleted as a whole gives none: it is not read. */
 static struct piece_rows list_slices(struct firn_op *op, struct firn_window *window, struct firn_input *input,
                                      uint32_t piece_index)
@@ -274,7 +215,7 @@ static struct piece_rows list_slices(struct firn_op *op, struct firn_window *win
         if (slice.deleted_count == slice.row_count)
             continue;
         add_page_indexes(input, row_group, &slice);
-        add_column_memory(window->run, input, row_group, &slice);
+        add_memory(op, window->run, row_group, &slice);
         FIRN_PUSH(op->arena, &window->slices, slice);
         input->slices_left++;
         piece_row += slice.row_count;
@@ -416,7 +357,7 @@ int64_t firn_window_rows_within(const struct firn_window *window, double bytes)
 
 static double decoded_row_bytes(const struct firn_row_slice *slice)
 {
-    return (double)slice->decoded_bytes / (double)slice->row_count;
+    return (double)slice->memory.decoded_bytes / (double)slice->row_count;
 }
 
 int64_t firn_window_rows_decoded_within(const struct firn_window *window, double bytes)
@@ -453,7 +394,7 @@ uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t r
     for (size_t i = window->head; i < window->slices.count && rows > 0; i++) {
         const struct firn_row_slice *slice = &window->slices.items[i];
         if (!firn_row_slice_fits(window, slice))
-            at_once = FIRN_MIN(at_once, most / slice->column_bytes_max);
+            at_once = FIRN_MIN(at_once, most / slice->memory.column_bytes_max);
         rows -= slice->row_count;
     }
     return (uint32_t)FIRN_MAX(at_once, 1);
@@ -502,7 +443,7 @@ void firn_window_close(struct firn_window *window)
 
 bool firn_row_slice_fits(const struct firn_window *window, const struct firn_row_slice *slice)
 {
-    return slice->stage || slice->held_bytes <= window->run->chunk_bytes;
+    return slice->stage || slice->memory.held_bytes <= window->run->chunk_bytes;
 }
 
 int64_t firn_row_slice_live(const struct firn_row_slice *slice, int64_t first, int64_t count)
@@ -552,13 +493,13 @@ firn_status firn_row_slice_chunk(struct firn_op *op, struct firn_window *window,
 {
     struct firn_input *input = slice->input;
     const struct firn_column_chunk *chunk = firn_row_slice_column(slice, leaf);
-    *out = (struct firn_chunk_source){ .read = read_piece, .context = input, .piece_bytes = slice->piece_bytes };
+    *out = (struct firn_chunk_source){ .read = read_piece, .context = input, .piece_bytes = slice->memory.piece_bytes };
     firn_column_chunk_range(chunk, &out->offset, &out->len);
     if (chunk->is_encrypted)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(leaf->path));
     if (chunk->file_path.len)
         return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' lies in another file", FIRN_FMT(leaf->path));
-    bool is_large = slice->piece_bytes > 0 && out->len > WINDOW_PIECES * slice->piece_bytes;
+    bool is_large = slice->memory.piece_bytes > 0 && out->len > FIRN_CHUNK_PIECES * slice->memory.piece_bytes;
     if (input->object && is_large)
         return FIRN_OK;
     struct firn_bytes bytes = { 0 }; /* the offset of nothing was not checked */

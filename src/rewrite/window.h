@@ -5,6 +5,7 @@
 
 #include "format/parquet/page_facts_find.h"
 #include "format/parquet/page_stream.h"
+#include "rewrite/chunk_memory.h"
 #include "rewrite/group_run.h"
 #include "rewrite/page_index.h"
 #include "rewrite/projection.h"
@@ -24,10 +25,7 @@ struct firn_row_slice {
     const struct firn_positions *deleted; /* of the whole file; NULL: none of it */
     int64_t deleted_count;                /* rows of the slice among them; never all */
     uint64_t bytes;                       /* compressed */
-    uint64_t held_bytes; /* memory of all columns while they are read: chunks of a large file, a page and its values */
-    size_t piece_bytes;  /* chunks of more than two such pieces are read piece by piece; 0: all are read whole */
-    uint64_t column_bytes_max;                   /* the most that one of them takes of that */
-    uint64_t decoded_bytes;                      /* of all values, about */
+    struct firn_chunk_memory memory;
     struct firn_stage *stage;                    /* not NULL: its rows are in temporary files */
     struct firn_page_index_reader *page_indexes; /* of a large file; NULL: what there is lies in memory */
 };
@@ -54,8 +52,8 @@ FIRN_CHECKED firn_status firn_window_fill(struct firn_op *op, struct firn_window
 int64_t firn_window_rows(const struct firn_window *window);
 /* How many of them hold `bytes` of input that is not deleted; at least one. */
 int64_t firn_window_rows_within(const struct firn_window *window, double bytes);
-/* The same by the bytes of decoded values, as footers tell them: values of a dictionary count as what stands for them.
- */
+/* The same by the bytes of decoded values, as far as they are known: in large files, those of a dictionary may count as
+ * what stands for them. */
 int64_t firn_window_rows_decoded_within(const struct firn_window *window, double bytes);
 /* Input that the next rows hold, without what is deleted. */
 double firn_window_bytes_of(const struct firn_window *window, int64_t rows);

@@ -197,7 +197,7 @@ static void indexes_of_large_files_are_read_once_for_all_columns(void **state)
     assert_int_equal(requests(&world), before + 1);
     size_t index_bytes = atomic_load(&world.budget.used_bytes) - held;
     assert_true(index_bytes > 0 && index_bytes < 100000);
-    assert_true(world.window.slices.items[0].held_bytes > index_bytes);
+    assert_true(world.window.slices.items[0].memory.held_bytes > index_bytes);
 
     struct firn_page_sources sources = ask(&world, 1, 1);
     assert_int_equal(requests(&world), before + 2);

@@ -416,8 +416,11 @@ static void rows_may_be_small_in_their_file(void **state)
             rows[i]);
     wide.run.files = files; /* 40 MB */
     wide.run.file_count = 2;
-    for (uint32_t threads = 1; threads <= 4; threads += 3)
-        fixture_execute_within(op, &wide.run, (size_t)24 << 20, threads);
+    for (int sorted = 0; sorted < 2; sorted++)
+        for (uint32_t threads = 1; threads <= 4; threads += 3) {
+            wide.run.ordering = sorted ? &orders[0].ordering : NULL;
+            fixture_execute_within(op, &wide.run, (size_t)24 << 20, threads);
+        }
     firn_store_close(wide.store);
     folder_remove(wide.folder);
 }

@@ -1,0 +1,99 @@
+/* Sizes by what footers tell. Of values that a dictionary stands for they tell nothing, unless their writer gave their
+ * sizes: the dictionary page does. */
+#include "rewrite/chunk_memory.h"
+
+#include "base/math.h"
+#include "format/parquet/page.h"
+
+#define PAGE_BYTES      (INT64_C(1) << 20)    /* what a page of a large chunk takes, by most writers' default */
+#define PAGE_BUFFERS    3                     /* its bytes, its values, the dictionary */
+#define PIECE_BYTES_MIN (UINT64_C(256) << 10) /* of a chunk, that is worth a request */
+#define PIECE_BYTES_MAX (UINT64_C(4) << 20)
+#define VALUE_BYTES     8 /* of a value, unless the chunk's size says more */
+
+/* Bytes of a large file's chunk. */
+static uint64_t chunk_bytes(const struct firn_chunk_memory_terms *terms, uint32_t index)
+{
+    return terms->file.len > 0 ? 0 : (uint64_t)FIRN_MAX(terms->row_group->chunks[index].compressed_bytes, 0);
+}
+
+static uint64_t page_memory(const struct firn_chunk_memory_terms *terms, uint32_t index)
+{
+    int64_t bytes = terms->row_group->chunks[index].uncompressed_bytes;
+    return PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(bytes, 0), PAGE_BYTES);
+}
+
+/* What columns hold if it is no more than `most` of any chunk. */
+static void find_held(const struct firn_chunk_memory_terms *terms, uint64_t most, struct firn_chunk_memory *out)
+{
+    out->held_bytes = terms->index_bytes;
+    out->column_bytes_max = 0;
+    for (uint32_t i = 0; i < terms->row_group->chunk_count; i++) {
+        uint64_t bytes = FIRN_MIN(chunk_bytes(terms, i), most) + page_memory(terms, i);
+        out->held_bytes += bytes;
+        out->column_bytes_max = FIRN_MAX(out->column_bytes_max, bytes);
+    }
+}
+
+/* What a large chunk may hold, so that all have their place: those that are smaller than average leave it to them. */
+static uint64_t large_chunk_share(const struct firn_chunk_memory_terms *terms)
+{
+    uint32_t count = terms->row_group->chunk_count;
+    uint64_t room = terms->bytes_max - FIRN_MIN(terms->index_bytes, terms->bytes_max), large = 0;
+    for (uint32_t i = 0; i < count; i++)
+        room -= FIRN_MIN(room, page_memory(terms, i));
+    uint64_t average = room / count;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_large = chunk_bytes(terms, i) > average;
+        large += is_large;
+        room -= is_large ? 0 : chunk_bytes(terms, i);
+    }
+    return large > 0 ? room / large : room;
+}
+
+/* Bytes of a dictionary's value on average; 0: there is no dictionary, or it is not at hand. */
+static uint64_t dictionary_value_bytes(struct firn_op *op, const struct firn_chunk_memory_terms *terms,
+                                       const struct firn_column_chunk *chunk)
+{
+    struct firn_page page;
+    uint64_t offset, len;
+    firn_column_chunk_range(chunk, &offset, &len);
+    if (terms->file.len == 0 || len == 0 || chunk->is_encrypted || chunk->file_path.len > 0)
+        return 0;
+    struct firn_cursor in = firn_cursor_of((struct firn_bytes){ terms->file.data + offset, (size_t)len });
+    if (firn_page_next(op, &in, false, &page) != FIRN_OK || page.header.type != FIRN_PAGE_DICTIONARY ||
+        page.header.value_count == 0)
+        return 0;
+    return (uint64_t)(page.header.uncompressed_bytes / page.header.value_count);
+}
+
+static uint64_t decoded_bytes(struct firn_op *op, const struct firn_chunk_memory_terms *terms, uint32_t index)
+{
+    const struct firn_column_chunk *chunk = &terms->row_group->chunks[index];
+    const struct firn_parquet_node *leaf = terms->footer->leaves[index];
+    uint64_t count = (uint64_t)FIRN_MAX(chunk->value_count, 0), value_bytes = VALUE_BYTES, all;
+    uint64_t bytes = (uint64_t)FIRN_MAX(chunk->uncompressed_bytes, 0);
+    if (chunk->sizes.has_unencoded_bytes)
+        bytes = FIRN_MAX(bytes, (uint64_t)FIRN_MAX(chunk->sizes.unencoded_bytes, 0));
+    else if (leaf->type == FIRN_PARQUET_BYTE_ARRAY)
+        value_bytes = FIRN_MAX(dictionary_value_bytes(op, terms, chunk), VALUE_BYTES);
+    else if (leaf->type == FIRN_PARQUET_FIXED)
+        value_bytes = FIRN_MAX(leaf->type_length, VALUE_BYTES);
+    return FIRN_MAX(bytes, __builtin_mul_overflow(count, value_bytes, &all) ? UINT64_MAX : all);
+}
+
+struct firn_chunk_memory firn_chunk_memory_find(struct firn_op *op, const struct firn_chunk_memory_terms *terms)
+{
+    struct firn_chunk_memory memory = { 0 };
+    double decoded = 0;
+    for (uint32_t i = 0; i < terms->row_group->chunk_count; i++)
+        decoded += (double)decoded_bytes(op, terms, i);
+    memory.decoded_bytes = (uint64_t)FIRN_MIN(decoded, (double)(UINT64_MAX / 2));
+    find_held(terms, UINT64_MAX, &memory);
+    if (memory.held_bytes <= terms->bytes_max)
+        return memory;
+    uint64_t piece = large_chunk_share(terms) / FIRN_CHUNK_PIECES;
+    memory.piece_bytes = (size_t)FIRN_MIN(FIRN_MAX(piece, PIECE_BYTES_MIN), PIECE_BYTES_MAX);
+    find_held(terms, FIRN_CHUNK_PIECES * memory.piece_bytes, &memory);
+    return memory;
+}
