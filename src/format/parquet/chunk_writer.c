@@ -88,13 +88,13 @@ void firn_chunk_writer_close(struct firn_chunk_writer *writer)
 uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer)
 {
     uint64_t index_bits = firn_bits_for(writer->dictionary.count);
-    return writer->bytes.len + writer->page.plain.len + writer->dictionary.plain.len +
+    return writer->bytes.len + writer->page.plain.len + firn_dictionary_writer_bytes(&writer->dictionary) +
            writer->page.indices.len / INDEX_BYTES * index_bits / 8;
 }
 
 uint64_t firn_chunk_writer_dictionary_bytes(const struct firn_chunk_writer *writer)
 {
-    return writer->dictionary.plain.len;
+    return firn_dictionary_writer_bytes(&writer->dictionary);
 }
 
 bool firn_chunk_writer_has_dictionary(const struct firn_chunk_writer *writer)
@@ -105,11 +105,11 @@ bool firn_chunk_writer_has_dictionary(const struct firn_chunk_writer *writer)
 uint64_t firn_chunk_writer_memory(const struct firn_chunk_writer *writer)
 {
     const struct firn_buffer *buffers[] = {
-        &writer->page.rep,        &writer->page.def,         &writer->page.indices,     &writer->page.plain,
-        &writer->map.indices,     &writer->map.fresh,        &writer->gathered,         &writer->encoded,
-        &writer->indices.seen,    &writer->indices.used,     &writer->indices.gathered, &writer->bytes,
-        &writer->pages.body,      &writer->pages.compressed, &writer->dictionary.plain, &writer->dictionary.starts,
-        &writer->dictionary.slots
+        &writer->page.rep,         &writer->page.def,         &writer->page.indices,      &writer->page.plain,
+        &writer->map.indices,      &writer->map.fresh,        &writer->gathered,          &writer->encoded,
+        &writer->indices.seen,     &writer->indices.used,     &writer->indices.gathered,  &writer->bytes,
+        &writer->pages.body,       &writer->pages.compressed, &writer->dictionary.values, &writer->dictionary.starts,
+        &writer->dictionary.slots, &writer->dictionary.array
     };
     uint64_t bytes = firn_bloom_builder_memory(&writer->bloom) + writer->arena.used_bytes + writer->results.used_bytes;
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
@@ -190,7 +190,7 @@ static firn_status settle_indices(struct firn_op *op, struct firn_chunk_writer *
 {
     FIRN_TRY(encode_indices(op, writer));
     if (writer->dictionary_state == FIRN_DICTIONARY_TRIED &&
-        writer->dictionary.plain.len + writer->encoded.len >= writer->page.plain_bytes) {
+        firn_dictionary_writer_bytes(&writer->dictionary) + writer->encoded.len >= writer->page.plain_bytes) {
         writer->dictionary_state = FIRN_DICTIONARY_LEFT;
         return leave_indices(op, writer);
     }

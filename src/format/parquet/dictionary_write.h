@@ -13,16 +13,18 @@ struct firn_dictionary_writer {
     uint32_t plain_bytes_max; /* at most INT32_MAX */
     bool full;                /* a value did not fit any more */
     uint32_t count;
-    struct firn_buffer plain;  /* BYTE_ARRAY: the values in PLAIN; else an array of them */
-    struct firn_buffer starts; /* BYTE_ARRAY: uint32_t, where in `plain` each value begins */
-    struct firn_buffer slots;  /* uint64_t, a power of two of them: hash << 32 | index + 1; 0 is free */
+    struct firn_buffer values; /* an array; BYTE_ARRAY: of each its index and its length in 4 bytes, and its content */
+    struct firn_buffer starts; /* BYTE_ARRAY: uint32_t, where in `values` each begins */
+    struct firn_buffer slots;  /* uint64_t, a power of two of them: hash << 32 | 1 + index, or start; 0 is free */
     uint32_t slot_bits;
+    struct firn_buffer array; /* instead of slots, of integers close to each other: uint32_t index + 1; 0: not there */
+    uint64_t array_base;      /* what the first of them stands for, modulo 2^64 */
 };
 
 /* A state to return to. */
 struct firn_dictionary_mark {
     uint32_t count;
-    size_t plain_len;
+    size_t values_len;
 };
 
 void firn_dictionary_writer_init(struct firn_dictionary_writer *dictionary, enum firn_parquet_type type,
@@ -33,6 +35,8 @@ void firn_dictionary_writer_done(struct firn_dictionary_writer *dictionary);
  * incomplete. */
 FIRN_CHECKED firn_status firn_dictionary_writer_add(struct firn_op *op, struct firn_dictionary_writer *dictionary,
                                                     union firn_values values, size_t count, uint32_t *indices);
+/* Bytes of the values in PLAIN. */
+uint64_t firn_dictionary_writer_bytes(const struct firn_dictionary_writer *dictionary);
 struct firn_dictionary_mark firn_dictionary_writer_mark(const struct firn_dictionary_writer *dictionary);
 /* Forgets the values added since, and the memory for finding values until the next one is added. */
 void firn_dictionary_writer_cut(struct firn_dictionary_writer *dictionary, struct firn_dictionary_mark mark);

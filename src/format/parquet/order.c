@@ -185,8 +185,8 @@ static firn_status widen(struct firn_op *op, struct firn_bounds *bounds, enum fi
 }
 
 /* The least and the greatest of `count` > 0 integers; four lanes keep the processor busy. */
-#define DEFINE_INTEGER_RANGE(name, type)                                                                               \
-    static void name(const type *values, size_t count, type *min_out, type *max_out)                                   \
+#define DEFINE_INTEGER_RANGE(linkage, name, type)                                                                      \
+    linkage void name(const type *values, size_t count, type *min_out, type *max_out)                                  \
     {                                                                                                                  \
         type min[4], max[4];                                                                                           \
         for (size_t lane = 0; lane < 4; lane++)                                                                        \
@@ -204,11 +204,11 @@ static firn_status widen(struct firn_op *op, struct firn_bounds *bounds, enum fi
         *min_out = FIRN_MIN(FIRN_MIN(min[0], min[1]), FIRN_MIN(min[2], min[3]));                                       \
         *max_out = FIRN_MAX(FIRN_MAX(max[0], max[1]), FIRN_MAX(max[2], max[3]));                                       \
     }
-DEFINE_INTEGER_RANGE(range_of_u8, uint8_t)
-DEFINE_INTEGER_RANGE(range_of_i32, int32_t)
-DEFINE_INTEGER_RANGE(range_of_u32, uint32_t)
-DEFINE_INTEGER_RANGE(range_of_i64, int64_t)
-DEFINE_INTEGER_RANGE(range_of_u64, uint64_t)
+DEFINE_INTEGER_RANGE(static, range_of_u8, uint8_t)
+DEFINE_INTEGER_RANGE(, firn_range_of_i32, int32_t)
+DEFINE_INTEGER_RANGE(static, range_of_u32, uint32_t)
+DEFINE_INTEGER_RANGE(, firn_range_of_i64, int64_t)
+DEFINE_INTEGER_RANGE(static, range_of_u64, uint64_t)
 
 /* The least and the greatest of floats that are numbers, zeros told apart; gives the count of NaN. A NaN fails every
  * comparison, so it never replaces a bound. When all are NaN the bounds are left crossed. */
@@ -375,13 +375,13 @@ firn_status firn_bounds_add(struct firn_op *op, struct firn_bounds *bounds, enum
         return widen_both(op, bounds, order, (struct firn_bytes){ &range.u8[0], 1 },
                           (struct firn_bytes){ &range.u8[1], 1 });
     case FIRN_ORDER_INT32:
-        range_of_i32(values.int32, count, &range.i32[0], &range.i32[1]);
+        firn_range_of_i32(values.int32, count, &range.i32[0], &range.i32[1]);
         return add_4(op, bounds, order, range.u32[0], range.u32[1]);
     case FIRN_ORDER_UINT32:
         range_of_u32((const uint32_t *)values.int32, count, &range.u32[0], &range.u32[1]);
         return add_4(op, bounds, order, range.u32[0], range.u32[1]);
     case FIRN_ORDER_INT64:
-        range_of_i64(values.int64, count, &range.i64[0], &range.i64[1]);
+        firn_range_of_i64(values.int64, count, &range.i64[0], &range.i64[1]);
         return add_8(op, bounds, order, range.u64[0], range.u64[1]);
     case FIRN_ORDER_UINT64:
         range_of_u64((const uint64_t *)values.int64, count, &range.u64[0], &range.u64[1]);

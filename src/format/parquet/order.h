@@ -36,6 +36,9 @@ struct firn_bounds {
 /* Widens the bounds by `count` values of a physical type that fits the order. */
 FIRN_CHECKED firn_status firn_bounds_add(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
                                          union firn_values values, uint32_t type_length, size_t count);
+/* The least and the greatest of `count` > 0 integers. */
+void firn_range_of_i32(const int32_t *values, size_t count, int32_t *min_out, int32_t *max_out);
+void firn_range_of_i64(const int64_t *values, size_t count, int64_t *min_out, int64_t *max_out);
 /* Widens the bounds by others. */
 FIRN_CHECKED firn_status firn_bounds_merge(struct firn_op *op, struct firn_bounds *bounds, enum firn_order order,
                                            const struct firn_bounds *other);
