@@ -171,6 +171,7 @@ static firn_status bound_indices(struct firn_op *op, struct firn_chunk_writer *w
         .dictionary_count = writer->dictionary.count,
         .type_length = writer->leaf->type_length,
         .gather = gather_own,
+        .grows = true,
     };
     return firn_bounds_of_indexed(op, &writer->page.bounds, writer->order, &writer->indices, &values);
 }

@@ -434,7 +434,7 @@ static size_t width_of(enum firn_order order, uint32_t type_length)
     }
 }
 
-static bool is_nan(enum firn_order order, struct firn_bytes value)
+bool firn_order_is_nan(enum firn_order order, struct firn_bytes value)
 {
     switch (order) {
     case FIRN_ORDER_FLOAT:
@@ -448,13 +448,21 @@ static bool is_nan(enum firn_order order, struct firn_bytes value)
     }
 }
 
+struct firn_bytes firn_order_value(enum firn_order order, union firn_values values, uint32_t type_length, size_t index)
+{
+    size_t width = width_of(order, type_length);
+    if (width == 0)
+        return (struct firn_bytes){ values.slice[index].data, values.slice[index].len };
+    return (struct firn_bytes){ values.fixed + index * width, width };
+}
+
 bool firn_range_sound(const struct firn_parquet_node *leaf, const struct firn_range *range)
 {
     enum firn_order order = firn_order_of(leaf);
     size_t width = width_of(order, leaf->type_length);
     if (order == FIRN_ORDER_NONE || (width && (range->min.len != width || range->max.len != width)))
         return false;
-    return !is_nan(order, range->min) && !is_nan(order, range->max) &&
+    return !firn_order_is_nan(order, range->min) && !firn_order_is_nan(order, range->max) &&
            firn_order_compare(order, range->min, range->max) <= 0;
 }
 

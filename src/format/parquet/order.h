@@ -25,6 +25,9 @@ enum firn_order firn_order_of(const struct firn_parquet_node *leaf);
 /* <0, 0 or >0. Both values are of the order's type, not NaN. */
 int firn_order_compare(enum firn_order order, struct firn_bytes a, struct firn_bytes b);
 bool firn_order_has_nan(enum firn_order order);
+bool firn_order_is_nan(enum firn_order order, struct firn_bytes value);
+/* One of an array of values whose type fits the order. */
+struct firn_bytes firn_order_value(enum firn_order order, union firn_values values, uint32_t type_length, size_t index);
 
 /* What was seen of some values. Zeros are empty. The buffers are the owner's: firn_bounds_done. */
 struct firn_bounds {
