@@ -6,6 +6,8 @@
 
 struct firn_sink {
     firn_status (*write)(struct firn_op *op, void *context, struct firn_bytes bytes);
+    /* The same for pieces that lie apart; NULL: they are written one by one. */
+    firn_status (*write_pieces)(struct firn_op *op, void *context, const struct firn_bytes *pieces, size_t count);
     void *context;
     uint64_t offset; /* bytes written so far; kept by firn_sink_write */
 };
@@ -20,6 +22,10 @@ FIRN_CHECKED static inline firn_status firn_sink_write(struct firn_op *op, struc
         sink->offset += bytes.len;
     return status;
 }
+
+/* Writes pieces one behind the other, without copying them together where the sink can gather them. */
+FIRN_CHECKED firn_status firn_sink_write_pieces(struct firn_op *op, struct firn_sink *sink,
+                                                const struct firn_bytes *pieces, size_t count);
 
 struct firn_buffer;
 /* A sink that appends to a buffer. */

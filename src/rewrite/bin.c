@@ -17,7 +17,8 @@
 #define FIRST_STEP_DIVISOR   8  /* before the ratio of output to input is known, steps are small */
 #define TOLERANCE_DIVISOR    16 /* a row group may be this part of its size larger or smaller */
 #define MEMORY_STEP_DIVISOR  8  /* the last part of the encoders' memory is left to what a step takes too much */
-#define MEMORY_RATIO_MAX     8  /* steps that began with empty buffers and took little tell nothing */
+#define LENT_SHARE_MIN       0.5
+#define MEMORY_RATIO_MAX     8 /* steps that began with empty buffers and took little tell nothing */
 
 enum { PASS_PARTITIONS_MAX = 64 };
 
@@ -38,6 +39,7 @@ struct pass {
     double input_done, output_done; /* bytes so far, for the ratio */
     double sampled_at;              /* input_done when columns were sampled last; below 0: never */
     bool samples;                   /* in this step */
+    double copied_share;            /* of the last step's input, copied as it lies */
     double memory_ratio;            /* growth of the encoders' buffers by input, the largest of any step */
 
     int64_t step_rows;
@@ -76,7 +78,7 @@ static double encoded_bytes(const struct pass *pass)
 
 static uint64_t encoder_memory(const struct pass *pass)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = pass->window.blocks.lent_bytes;
     for (uint32_t i = 0; i < pass->output_count; i++)
         bytes += firn_output_memory(&pass->outputs[i]);
     return bytes;
@@ -132,6 +134,23 @@ static int64_t plan_step(const struct pass *pass)
         bytes = INFINITY; /* the rest is too little for a row group of its own */
     rows = FIRN_MIN(rows, rows_in_memory(pass));
     return FIRN_MIN(rows, firn_window_rows_within(&pass->window, bytes));
+}
+
+/* Whether pages are lent to the output, which copies them otherwise. Their files stay in memory then until the row
+ * group is written, with all that is in them: so most of it must be what is lent, and more where memory is short. */
+static bool lends_pages(const struct pass *pass)
+{
+    double fit = (double)pass->run->encoder_bytes * (MEMORY_STEP_DIVISOR - 1) / MEMORY_STEP_DIVISOR;
+    double least = FIRN_MAX((double)pass->run->row_group_bytes / fit, LENT_SHARE_MIN);
+    return pass->output_count == 1 && pass->copied_share >= least;
+}
+
+static double copied_bytes(const struct pass *pass)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < pass->run->schema.leaf_count; i++)
+        bytes += (double)firn_splicer_copied_bytes(&pass->feeds[i].splicer);
+    return bytes;
 }
 
 /* A row group's worth of the input to come. */
@@ -194,14 +213,16 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     for (uint32_t i = 0; i < pass->output_count; i++)
         FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
     FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
-    double memory = (double)encoder_memory(pass), before = encoded_bytes(pass);
+    firn_window_lend(&pass->window, pass->step_rows, lends_pages(pass));
+    double memory = (double)encoder_memory(pass), before = encoded_bytes(pass), copied = copied_bytes(pass);
     double input = firn_window_bytes_of(&pass->window, pass->step_rows);
     uint32_t width = firn_window_columns_at_once(&pass->window, pass->step_rows);
     FIRN_TRY(firn_pool_run(op, pass->run->context->pool, leaf_count + (pass->check != NULL), width, work_column, pass));
+    firn_window_advance(op, &pass->window, pass->step_rows);
     pass->memory_ratio = FIRN_MAX(pass->memory_ratio, ((double)encoder_memory(pass) - memory) / FIRN_MAX(input, 1));
+    pass->copied_share = (copied_bytes(pass) - copied) / FIRN_MAX(input, 1);
     pass->input_done += input;
     pass->output_done += encoded_bytes(pass) - before;
-    firn_window_advance(op, &pass->window, pass->step_rows);
     return FIRN_OK;
 }
 
@@ -210,6 +231,8 @@ static firn_status end_row_group(struct firn_op *op, struct pass *pass, struct f
 {
     double guessed = (double)firn_output_row_group_bytes(output) + (double)firn_output_file_bytes(output);
     FIRN_TRY(firn_output_flush(op, output));
+    if (pass->output_count == 1)
+        firn_window_take_back(&pass->window);
     pass->output_done += (double)firn_output_file_bytes(output) - guessed;
     uint64_t least = FIRN_MIN(pass->run->row_group_bytes, pass->run->group->file_bytes_max) / TOLERANCE_DIVISOR;
     if (row_group_target(pass, output) > least && !firn_output_is_crowded(output))
@@ -316,6 +339,7 @@ static firn_status run_pass(struct firn_op *op, struct pass *pass, struct firn_o
 {
     pass->bin = &pass->run->group->bins[index];
     pass->sampled_at = -1;
+    pass->copied_share = 1; /* as far as is known */
     pass_init(op, pass, files, index, counted);
     firn_status status = run_steps(op, pass);
     pass_done(pass, files);

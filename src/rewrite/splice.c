@@ -237,6 +237,12 @@ void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_
     count(&splicer->counts.reasons[reason], page);
 }
 
+int64_t firn_splicer_copied_bytes(const struct firn_splicer *splicer)
+{
+    const struct firn_rung_count *rungs = splicer->counts.rungs;
+    return rungs[FIRN_RUNG_KEEP].bytes + rungs[FIRN_RUNG_SPLICE].bytes + splicer->kept.bytes;
+}
+
 void firn_splicer_done(struct firn_splicer *splicer)
 {
     settle_kept(splicer, FIRN_RUNG_SPLICE);

@@ -78,6 +78,8 @@ enum firn_rung firn_splicer_decoded_rung(const struct firn_splicer *splicer, boo
 /* Counts a page that is decoded, for `reason`, and given on as values, or as indices into its dictionary. */
 void firn_splicer_count_decoded(struct firn_splicer *splicer, const struct firn_page *page,
                                 enum firn_rung_reason reason);
+/* Bytes of the pages copied as they lie so far. */
+int64_t firn_splicer_copied_bytes(const struct firn_splicer *splicer);
 void firn_splicer_done(struct firn_splicer *splicer);
 
 /* Bytes of a page in its file. */

@@ -5,9 +5,10 @@
 #include "base/math.h"
 #include "rewrite/stage.h"
 
-#define SMALL_FILE_BYTES (UINT64_C(8) << 20)
-#define FOOTER_READ      (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
-#define FOOTER_MEMORY    (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
+#define SMALL_FILE_BYTES  (UINT64_C(8) << 20)
+#define FOOTER_READ       (UINT64_C(64) << 10) /* how much of a large file's end is read at first */
+#define FOOTER_MEMORY     (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
+#define BLOCKS_WINDOW_MIN (UINT64_C(16) << 20) /* smaller windows have no room for blocks of files */
 
 enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
 
@@ -17,7 +18,10 @@ struct firn_input {
     uint32_t index; /* among the group's inputs */
     struct firn_arena arena;
     struct firn_object *object; /* NULL once the whole file is in `bytes` */
-    struct firn_buffer bytes;
+    struct firn_bytes bytes;
+    struct firn_input_block *block; /* the bytes lie in it, */
+    uint8_t *place;                 /* here; NULL: in a buffer of their own */
+    struct firn_buffer own;
     struct firn_footer *footer;
     struct firn_projection projection;
     uint32_t slices_left;
@@ -33,42 +37,74 @@ static firn_status read_range(struct firn_op *op, struct firn_group_run *run, st
     return firn_object_read(op, object, offset, (size_t)len, out->data);
 }
 
-/* Reads the end of the file until it holds the footer. `*tail` then begins at file offset `*start`. */
+/* Where the file has room in a block it goes there, if that is its size. */
+static firn_status read_whole(struct firn_op *op, struct firn_group_run *run, struct firn_input *input, uint64_t size)
+{
+    if (input->place && size == (uint64_t)input->file->file_bytes) {
+        input->bytes = (struct firn_bytes){ input->place, (size_t)size };
+        atomic_fetch_add(&run->requests, 1);
+        return firn_object_read(op, input->object, 0, (size_t)size, input->place);
+    }
+    input->place = NULL;
+    FIRN_TRY(read_range(op, run, input->object, 0, size, &input->own));
+    input->bytes = firn_buffer_bytes(&input->own);
+    return FIRN_OK;
+}
+
+static firn_status parse_end(struct firn_op *op, struct firn_bytes tail, uint64_t size, uint32_t *footer_bytes)
+{
+    struct firn_bytes end = { tail.data + tail.len - FIRN_PARQUET_TAIL_BYTES, FIRN_PARQUET_TAIL_BYTES };
+    return firn_footer_tail_parse(op, end, size, footer_bytes);
+}
+
+static firn_status parse_footer(struct firn_op *op, struct firn_input *input, struct firn_bytes tail, uint64_t size,
+                                uint32_t footer_bytes)
+{
+    struct firn_bytes footer = { tail.data + tail.len - FIRN_PARQUET_TAIL_BYTES - footer_bytes, footer_bytes };
+    return firn_footer_parse(op, footer, size, &input->footer);
+}
+
+static firn_status read_small(struct firn_op *op, struct firn_group_run *run, struct firn_input *input, uint64_t size)
+{
+    uint32_t footer_bytes;
+    FIRN_TRY(read_whole(op, run, input, size));
+    firn_object_close(input->object);
+    input->object = NULL;
+    FIRN_TRY(parse_end(op, input->bytes, size, &footer_bytes));
+    return parse_footer(op, input, input->bytes, size, footer_bytes);
+}
+
+/* Reads the end of the file until it holds the footer. */
 static firn_status read_tail(struct firn_op *op, struct firn_group_run *run, struct firn_object *object,
                              struct firn_buffer *tail, uint32_t *footer_bytes)
 {
     uint64_t size = firn_object_size(object);
-    if (size < FIRN_PARQUET_TAIL_BYTES)
-        return firn_fail(op, FIRN_CORRUPT, "the file has %" PRIu64 " bytes, too few for Parquet", size);
-    uint64_t first = size <= SMALL_FILE_BYTES ? size : FOOTER_READ;
-    FIRN_TRY(read_range(op, run, object, size - first, first, tail));
-    struct firn_bytes end = { tail->data + tail->len - FIRN_PARQUET_TAIL_BYTES, FIRN_PARQUET_TAIL_BYTES };
-    FIRN_TRY(firn_footer_tail_parse(op, end, size, footer_bytes));
+    FIRN_TRY(read_range(op, run, object, size - FOOTER_READ, FOOTER_READ, tail));
+    FIRN_TRY(parse_end(op, firn_buffer_bytes(tail), size, footer_bytes));
     uint64_t need = (uint64_t)*footer_bytes + FIRN_PARQUET_TAIL_BYTES;
     if (need <= tail->len)
         return FIRN_OK;
     return read_range(op, run, object, size - need, need, tail);
 }
 
-static firn_status read_footer(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
+static firn_status read_large(struct firn_op *op, struct firn_group_run *run, struct firn_input *input, uint64_t size)
 {
     struct firn_buffer tail = { 0 };
     uint32_t footer_bytes;
+    firn_status status = read_tail(op, run, input->object, &tail, &footer_bytes);
+    if (status == FIRN_OK)
+        status = parse_footer(op, input, firn_buffer_bytes(&tail), size, footer_bytes);
+    firn_buffer_done(&tail);
+    return status;
+}
+
+static firn_status read_footer(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
+{
     FIRN_TRY(firn_object_open(op, run->context->store, input->file->path, &input->object));
     uint64_t size = firn_object_size(input->object);
-    firn_status status = read_tail(op, run, input->object, &tail, &footer_bytes);
-    if (status == FIRN_OK) {
-        struct firn_bytes footer = { tail.data + tail.len - FIRN_PARQUET_TAIL_BYTES - footer_bytes, footer_bytes };
-        status = firn_footer_parse(op, footer, size, &input->footer);
-    }
-    if (status != FIRN_OK || size > SMALL_FILE_BYTES) {
-        firn_buffer_done(&tail);
-        return status;
-    }
-    input->bytes = tail;
-    firn_object_close(input->object);
-    input->object = NULL;
-    return FIRN_OK;
+    if (size < FIRN_PARQUET_TAIL_BYTES)
+        return firn_fail(op, FIRN_CORRUPT, "the file has %" PRIu64 " bytes, too few for Parquet", size);
+    return size <= SMALL_FILE_BYTES ? read_small(op, run, input, size) : read_large(op, run, input, size);
 }
 
 static firn_status load_input(struct firn_op *op, struct firn_group_run *run, struct firn_input *input)
@@ -109,7 +145,7 @@ static firn_status load_job(struct firn_op *op, void *context, size_t index)
 
 static uint64_t input_memory(const struct firn_input *input)
 {
-    return input->bytes.capacity + input->arena.used_bytes;
+    return (input->place ? input->bytes.len : input->own.capacity) + input->arena.used_bytes;
 }
 
 static void close_input(struct firn_window *window, struct firn_input *input)
@@ -117,7 +153,9 @@ static void close_input(struct firn_window *window, struct firn_input *input)
     window->held -= FIRN_MIN(window->held, input_memory(input));
     window->open_files -= input->object != NULL;
     firn_object_close(input->object);
-    firn_buffer_done(&input->bytes);
+    if (input->block)
+        firn_input_blocks_give(&window->blocks, input->block);
+    firn_buffer_done(&input->own);
     firn_arena_done(&input->arena);
 }
 
@@ -179,7 +217,7 @@ static void add_memory(struct firn_op *op, const struct firn_group_run *run, con
     const struct firn_chunk_memory_terms terms = {
         .footer = slice->input->footer,
         .row_group = row_group,
-        .file = firn_buffer_bytes(&slice->input->bytes),
+        .file = slice->input->bytes,
         .index_bytes = slice->page_indexes ? firn_page_index_reader_bytes(slice->page_indexes) : 0,
         .bytes_max = run->chunk_bytes,
     };
@@ -250,7 +288,15 @@ static const struct firn_data_file *next_file(const struct firn_window *window, 
     return &window->run->group->inputs[piece->input];
 }
 
-static struct firn_input *new_input(struct firn_op *op, const struct firn_window *window, uint32_t piece_index)
+/* Finds room for a file that is to be read whole. */
+static void reserve_place(struct firn_op *op, struct firn_window *window, struct firn_input *input)
+{
+    int64_t bytes = input->file->file_bytes;
+    if (window->run->window_bytes >= BLOCKS_WINDOW_MIN && bytes > 0 && (uint64_t)bytes <= SMALL_FILE_BYTES)
+        input->block = firn_input_blocks_take(op, &window->blocks, (size_t)bytes, &input->place);
+}
+
+static struct firn_input *new_input(struct firn_op *op, struct firn_window *window, uint32_t piece_index)
 {
     const struct firn_rewrite_piece *piece = &window->bin->pieces[piece_index];
     struct firn_input *input = FIRN_NEW(op->arena, struct firn_input);
@@ -258,6 +304,7 @@ static struct firn_input *new_input(struct firn_op *op, const struct firn_window
     input->run = window->run;
     input->index = piece->input;
     input->file = &window->run->group->inputs[piece->input];
+    reserve_place(op, window, input);
     if (window->counted[piece_index])
         return input;
     input->progress_bytes = piece->length;
@@ -424,6 +471,28 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
     }
 }
 
+void firn_window_lend(struct firn_window *window, int64_t rows, bool lends)
+{
+    rows += window->head_row;
+    if (!lends)
+        firn_input_blocks_trim(&window->blocks,
+                               window->run->window_bytes - FIRN_MIN(window->held, window->run->window_bytes));
+    for (size_t i = window->head; rows > 0; rows -= window->slices.items[i++].row_count) {
+        struct firn_row_slice *slice = &window->slices.items[i];
+        slice->lends = lends && slice->input->place;
+        if (slice->lends)
+            slice->input->block->is_lent = true;
+    }
+}
+
+void firn_window_take_back(struct firn_window *window)
+{
+    firn_input_blocks_take_back(&window->blocks);
+    for (size_t i = window->head; i < window->slices.count; i++)
+        if (window->slices.items[i].input->block)
+            window->slices.items[i].input->block->is_lent = false;
+}
+
 void firn_window_look_past(struct firn_window *view, int64_t rows)
 {
     view->head_row += rows;
@@ -439,6 +508,7 @@ void firn_window_close(struct firn_window *window)
         if (--input->slices_left == 0)
             close_input(window, input);
     }
+    firn_input_blocks_done(&window->blocks);
 }
 
 bool firn_row_slice_fits(const struct firn_window *window, const struct firn_row_slice *slice)

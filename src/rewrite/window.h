@@ -7,6 +7,7 @@
 #include "format/parquet/page_stream.h"
 #include "rewrite/chunk_memory.h"
 #include "rewrite/group_run.h"
+#include "rewrite/input_block.h"
 #include "rewrite/page_index.h"
 #include "rewrite/projection.h"
 
@@ -26,7 +27,8 @@ struct firn_row_slice {
     int64_t deleted_count;                /* rows of the slice among them; never all */
     uint64_t bytes;                       /* compressed */
     struct firn_chunk_memory memory;
-    struct firn_stage *stage;                    /* not NULL: its rows are in temporary files */
+    bool lends;               /* its pages may be written from where they are, until firn_window_take_back */
+    struct firn_stage *stage; /* not NULL: its rows are in temporary files */
     struct firn_page_index_reader *page_indexes; /* of a large file; NULL: what there is lies in memory */
 };
 
@@ -43,6 +45,7 @@ struct firn_window {
     uint32_t next;    /* pieces[next] is the first not opened */
     uint64_t held;    /* bytes of memory held by inputs */
     uint32_t open_files;
+    struct firn_input_blocks blocks; /* where small files lie */
 };
 
 /* Opens pieces until those waiting hold `bytes_wanted` of input or the window is full. At least one slice is there
@@ -61,6 +64,11 @@ double firn_window_bytes_of(const struct firn_window *window, int64_t rows);
 double firn_window_bytes_left(const struct firn_window *window);
 /* How many columns may work through the next `rows` rows side by side within the memory for chunks; at least one. */
 uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows);
+/* Whether the pages of the next `rows` rows are lent where they can be: then what they lie in stays until all is taken
+ * back, whether it is done or not. */
+void firn_window_lend(struct firn_window *window, int64_t rows, bool lends);
+/* All that was lent is written. */
+void firn_window_take_back(struct firn_window *window);
 /* The next `rows` rows are done; inputs that are wholly done are closed. */
 void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t rows);
 /* Moves a copy of a window past its next `rows` rows; what the window holds stays. */

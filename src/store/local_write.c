@@ -15,9 +15,10 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 20, WRITEBACK_BYTES = 8 << 20 };
+enum { BUFFER_BYTES = 1 << 20, WRITEBACK_BYTES = 8 << 20, PARTS_MAX = 512 };
 
 struct local_writer {
     struct firn_store_writer base;
@@ -79,37 +80,93 @@ static void begin_writeback(struct local_writer *writer)
     writer->begun = writer->given;
 }
 
-static firn_status give_to_system(struct firn_op *op, struct local_writer *writer, const uint8_t *data, size_t len)
+/* What the system is to write next: it may take less. */
+struct parts {
+    struct iovec items[PARTS_MAX];
+    size_t first, count;
+    size_t bytes;
+};
+
+/* At most WRITEBACK_BYTES, so that the device is told in time. */
+static size_t add_part(struct parts *parts, struct firn_bytes bytes)
 {
-    while (len > 0) {
-        ssize_t written = write(writer->fd, data, FIRN_MIN(len, (size_t)WRITEBACK_BYTES));
+    size_t taken = FIRN_MIN(bytes.len, WRITEBACK_BYTES - parts->bytes);
+    if (taken == 0 || parts->count == PARTS_MAX)
+        return 0;
+    parts->items[parts->count++] = (struct iovec){ (void *)(uintptr_t)bytes.data, taken };
+    parts->bytes += taken;
+    return taken;
+}
+
+static void drop_written(struct parts *parts, size_t written)
+{
+    parts->bytes -= written;
+    for (struct iovec *item = &parts->items[parts->first]; written > 0; item = &parts->items[parts->first]) {
+        size_t now = FIRN_MIN(written, item->iov_len);
+        item->iov_base = (uint8_t *)item->iov_base + now;
+        item->iov_len -= now;
+        written -= now;
+        parts->first += item->iov_len == 0;
+    }
+}
+
+static firn_status give_parts(struct firn_op *op, struct local_writer *writer, struct parts *parts)
+{
+    while (parts->bytes > 0) {
+        ssize_t written = writev(writer->fd, parts->items + parts->first, (int)(parts->count - parts->first));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
             return firn_fail_errno(op, errno, "cannot write '%.*s'", FIRN_FMT(writer->path));
-        data += written;
-        len -= (size_t)written;
+        drop_written(parts, (size_t)written);
         writer->given += written;
         begin_writeback(writer);
     }
+    parts->first = parts->count = 0;
     return FIRN_OK;
 }
 
-static firn_status flush(struct firn_op *op, struct local_writer *writer)
+/* The pieces go behind what `parts` hold already. */
+static firn_status give_pieces(struct firn_op *op, struct local_writer *writer, struct parts *parts,
+                               const struct firn_bytes *pieces, size_t count)
 {
-    FIRN_TRY(give_to_system(op, writer, writer->buffer.data, writer->buffer.len));
+    for (size_t i = 0; i < count; i++)
+        for (size_t done = 0; done < pieces[i].len;) {
+            size_t taken = add_part(parts, (struct firn_bytes){ pieces[i].data + done, pieces[i].len - done });
+            done += taken;
+            if (taken == 0)
+                FIRN_TRY(give_parts(op, writer, parts));
+        }
+    return give_parts(op, writer, parts);
+}
+
+/* Writes what is buffered, and the pieces. */
+static firn_status flush(struct firn_op *op, struct local_writer *writer, const struct firn_bytes *pieces, size_t count)
+{
+    struct parts parts = { .count = 0 };
+    (void)add_part(&parts, firn_buffer_bytes(&writer->buffer));
+    FIRN_TRY(give_pieces(op, writer, &parts, pieces, count));
     firn_buffer_clear(&writer->buffer);
+    return FIRN_OK;
+}
+
+static firn_status local_sink_write_pieces(struct firn_op *op, void *context, const struct firn_bytes *pieces,
+                                           size_t count)
+{
+    struct local_writer *writer = context;
+    size_t bytes = writer->buffer.len;
+    for (size_t i = 0; i < count && bytes <= BUFFER_BYTES; i++)
+        bytes += FIRN_MIN(pieces[i].len, BUFFER_BYTES + 1);
+    if (bytes > BUFFER_BYTES)
+        return flush(op, writer, pieces, count);
+    for (size_t i = 0; i < count; i++)
+        FIRN_TRY(firn_buffer_append(op, &writer->buffer, pieces[i].data, pieces[i].len));
     return FIRN_OK;
 }
 
 static firn_status local_sink_write(struct firn_op *op, void *context, struct firn_bytes bytes)
 {
-    struct local_writer *writer = context;
-    if (bytes.len > BUFFER_BYTES - writer->buffer.len)
-        FIRN_TRY(flush(op, writer));
-    if (bytes.len >= BUFFER_BYTES)
-        return give_to_system(op, writer, bytes.data, bytes.len);
-    return firn_buffer_append(op, &writer->buffer, bytes.data, bytes.len);
+    return local_sink_write_pieces(op, context, &bytes, 1);
 }
 
 static firn_status taken(struct firn_op *op, const struct local_writer *writer)
@@ -190,7 +247,7 @@ static firn_status take_name(struct firn_op *op, struct local_writer *writer)
 static firn_status local_finish(struct firn_op *op, struct firn_store_writer *base)
 {
     struct local_writer *writer = (struct local_writer *)base;
-    FIRN_TRY(flush(op, writer));
+    FIRN_TRY(flush(op, writer, NULL, 0));
     if (!writer->relaxed && fsync(writer->fd) != 0)
         return firn_fail_errno(op, errno, "cannot write '%.*s'", FIRN_FMT(writer->path));
     FIRN_TRY(take_name(op, writer));
@@ -256,7 +313,7 @@ firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text l
     writer->base = (struct firn_store_writer){
         .finish = local_finish,
         .close = local_writer_close,
-        .sink = { .write = local_sink_write, .context = writer },
+        .sink = { .write = local_sink_write, .write_pieces = local_sink_write_pieces, .context = writer },
     };
     firn_status status = prepare(op, writer, path);
     if (status != FIRN_OK) {

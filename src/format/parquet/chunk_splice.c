@@ -117,18 +117,30 @@ static struct firn_page_header make_header(const struct firn_page *page, const s
     return header;
 }
 
+/* A body that lasts is written from where it is. */
+static firn_status put_body(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page)
+{
+    if (!page->lasts || page->body.len == 0)
+        return firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len);
+    const struct firn_lent_bytes lent = { .at = writer->bytes.len, .bytes = page->body };
+    FIRN_PUSH(&writer->results, &writer->lent, lent);
+    writer->lent_bytes += page->body.len;
+    return FIRN_OK;
+}
+
 static firn_status copy_page(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
                              const struct firn_page_facts *facts)
 {
     struct firn_page_header header = make_header(page, facts);
     struct firn_page_form form = {
-        .offset = (int64_t)writer->bytes.len,
+        .offset = firn_chunk_pages_end(writer),
         .type = header.type,
         .encoding = header.encoding,
     };
+    size_t before = writer->bytes.len;
     FIRN_TRY(firn_page_header_print(op, &header, &writer->bytes));
-    int64_t header_bytes = (int64_t)writer->bytes.len - form.offset;
-    FIRN_TRY(firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len));
+    int64_t header_bytes = (int64_t)(writer->bytes.len - before);
+    FIRN_TRY(put_body(op, writer, page));
     form.sizes = (struct firn_page_sizes){
         .uncompressed_bytes = header_bytes + header.uncompressed_bytes,
         .compressed_bytes = header_bytes + header.compressed_bytes,
@@ -228,7 +240,7 @@ static firn_status put_packed(struct firn_op *op, struct firn_chunk_writer *writ
         .page_v2 = packed->page_v2,
     };
     struct firn_page_form form = {
-        .offset = (int64_t)writer->bytes.len,
+        .offset = firn_chunk_pages_end(writer),
         .type = packed->page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA,
         .encoding = page.encoding,
     };

@@ -88,8 +88,8 @@ void firn_chunk_writer_close(struct firn_chunk_writer *writer)
 uint64_t firn_chunk_writer_bytes(const struct firn_chunk_writer *writer)
 {
     uint64_t index_bits = firn_bits_for(writer->dictionary.count);
-    return writer->bytes.len + writer->page.plain.len + firn_dictionary_writer_bytes(&writer->dictionary) +
-           writer->page.indices.len / INDEX_BYTES * index_bits / 8;
+    return writer->bytes.len + writer->lent_bytes + writer->page.plain.len +
+           firn_dictionary_writer_bytes(&writer->dictionary) + writer->page.indices.len / INDEX_BYTES * index_bits / 8;
 }
 
 uint64_t firn_chunk_writer_dictionary_bytes(const struct firn_chunk_writer *writer)
@@ -356,7 +356,7 @@ firn_status firn_chunk_end_page(struct firn_op *op, struct firn_chunk_writer *wr
         return FIRN_OK;
     FIRN_TRY(encode_values(op, writer, &data));
     struct firn_page_form form = {
-        .offset = (int64_t)writer->bytes.len,
+        .offset = firn_chunk_pages_end(writer),
         .type = writer->options.page_v2 ? FIRN_PAGE_DATA_V2 : FIRN_PAGE_DATA,
         .encoding = data.encoding,
     };
@@ -659,6 +659,8 @@ static firn_status join_pages(struct firn_op *op, struct firn_chunk_writer *writ
             firn_buffer_resize(op, pages, len + writer->gathered.len)); /* no more than that: it is the whole chunk */
         memmove(pages->data + writer->gathered.len, pages->data, len);
         memcpy(pages->data, writer->gathered.data, writer->gathered.len);
+        for (size_t i = 0; i < writer->lent.count; i++)
+            writer->lent.items[i].at += writer->gathered.len;
     }
     *out = *pages;
     *pages = (struct firn_buffer){ 0 };
@@ -690,6 +692,8 @@ firn_status firn_chunk_writer_finish(struct firn_op *op, struct firn_chunk_write
     FIRN_TRY(finish_bloom_filter(op, writer, &out->bloom_filter));
     FIRN_TRY(join_pages(op, writer, &out->bytes, &dictionary));
     firn_chunk_describe(writer, dictionary, out);
+    out->lent = writer->lent.items;
+    out->lent_count = writer->lent.count;
     out->arena = writer->results;
     firn_arena_init(&writer->results);
     return FIRN_OK;

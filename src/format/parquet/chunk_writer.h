@@ -69,7 +69,9 @@ struct firn_chunk_writer {
     struct firn_dictionary_match match;
     struct firn_buffer gathered, encoded; /* scratch */
     struct firn_index_scratch indices;
-    struct firn_buffer bytes; /* data pages written */
+    struct firn_buffer bytes;                /* data pages written, */
+    FIRN_ARRAY(struct firn_lent_bytes) lent; /* and what was lent of them, */
+    uint64_t lent_bytes;                     /* in all */
     struct firn_bounds bounds;
     struct firn_bloom_builder bloom; /* of the values in PLAIN so far; those of the dictionary come in the end */
     struct firn_arena results;       /* what the records point to; goes with the finished chunk */
@@ -87,6 +89,11 @@ struct firn_page_form {
     enum firn_encoding encoding;
     struct firn_page_sizes sizes;
 };
+/* Where the next page begins, from the first data page. */
+static inline int64_t firn_chunk_pages_end(const struct firn_chunk_writer *writer)
+{
+    return (int64_t)(writer->bytes.len + writer->lent_bytes);
+}
 /* Notes a page that was written. */
 FIRN_CHECKED firn_status firn_chunk_record_page(struct firn_op *op, struct firn_chunk_writer *writer,
                                                 const struct firn_page_form *form, const struct firn_page_facts *facts);

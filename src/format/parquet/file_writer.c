@@ -16,6 +16,8 @@ struct firn_parquet_writer {
     struct firn_buffer column_indexes, offset_indexes; /* of all chunks so far, printed, end to end */
 };
 
+enum { PIECES_MAX = 512 }; /* written at once */
+
 static const uint8_t magic[] = { 'P', 'A', 'R', '1' };
 
 firn_status firn_parquet_writer_open(struct firn_op *op, const struct firn_footer *schema, struct firn_sink *sink,
@@ -120,11 +122,30 @@ static firn_status print_indexes(struct firn_op *op, struct firn_parquet_writer 
     return check_index(op, writer->offset_indexes.len - offsets, &metadata->offset_index_bytes);
 }
 
+/* The chunk's own bytes, with what was lent where it belongs. */
+static firn_status put_pages(struct firn_op *op, struct firn_sink *sink, const struct firn_encoded_chunk *chunk)
+{
+    struct firn_bytes pieces[PIECES_MAX];
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < chunk->lent_count; i++) {
+        const struct firn_lent_bytes *lent = &chunk->lent[i];
+        if (count + 2 > PIECES_MAX) {
+            FIRN_TRY(firn_sink_write_pieces(op, sink, pieces, count));
+            count = 0;
+        }
+        pieces[count++] = (struct firn_bytes){ chunk->bytes.data + at, lent->at - at };
+        pieces[count++] = lent->bytes;
+        at = lent->at;
+    }
+    FIRN_TRY(firn_sink_write_pieces(op, sink, pieces, count));
+    return firn_sink_write(op, sink, (struct firn_bytes){ chunk->bytes.data + at, chunk->bytes.len - at });
+}
+
 static firn_status add_chunk(struct firn_op *op, struct firn_parquet_writer *writer, struct firn_encoded_chunk *chunk,
                              struct firn_row_group *group)
 {
     move_offsets(chunk, file_offset(writer));
-    FIRN_TRY(firn_sink_write(op, writer->sink, firn_buffer_bytes(&chunk->bytes)));
+    FIRN_TRY(put_pages(op, writer->sink, chunk));
     firn_buffer_done(&chunk->bytes);
     struct firn_column_chunk *metadata = &group->chunks[group->chunk_count++];
     *metadata = keep_metadata(&writer->results, &chunk->metadata);

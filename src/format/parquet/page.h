@@ -29,6 +29,7 @@ struct firn_page {
     struct firn_bytes header_bytes; /* as in the file */
     struct firn_bytes body;         /* still compressed */
     uint64_t offset;                /* of the header, from the start of the chunk's bytes */
+    bool lasts; /* the body stays where it is until the chunk that the page is spliced into is written */
 };
 
 /* Reads the next page at the cursor: header, then body. CORRUPT when either does not fit, or when sizes contradict each

@@ -42,8 +42,16 @@ struct firn_chunk_metrics {
                                    and binary, signed big-endian for decimals, -0.0 before +0.0 for floats) */
 };
 
+/* Bytes of a chunk that were not copied into it: bodies of spliced pages that last. */
+struct firn_lent_bytes {
+    size_t at; /* behind so many of the chunk's own bytes */
+    struct firn_bytes bytes;
+};
+
 struct firn_encoded_chunk {
-    struct firn_buffer bytes;              /* pages, dictionary page first */
+    struct firn_buffer bytes;           /* pages, dictionary page first, without what is lent */
+    const struct firn_lent_bytes *lent; /* by place */
+    size_t lent_count;
     struct firn_column_chunk metadata;     /* offsets relative to the first byte; the file writer moves them */
     struct firn_column_index column_index; /* page_count 0: none (statistics off, or unordered type) */
     struct firn_offset_index offset_index; /* offsets relative to the first byte */
@@ -66,6 +74,7 @@ FIRN_CHECKED firn_status firn_chunk_writer_append(struct firn_op *op, struct fir
 struct firn_page_facts;
 /* Appends a finished page as it is, between the pages made here. The caller has made sure that codec, physical type and
  * level maxima are the writer's, and what `facts` say; `dictionary` is that of the page's chunk, NULL when it has none.
+ * The body of a page that lasts is not copied.
  *
  * `*taken` is false, and nothing changed, where the writer would rather have the values:
  * - a dictionary page whose dictionary cannot be the beginning of ours, or ours the beginning of it, value by value;
