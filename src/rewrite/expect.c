@@ -7,7 +7,7 @@
 
 enum { FILES_MAX = 4 };
 
-/* Bytes of a leaf's chunks by what would be done to their pages. */
+/* Bytes of a leaf's data pages by what would be done to them. */
 struct tally {
     uint64_t bytes[FIRN_RUNG_COUNT][FIRN_REASON_COUNT];
 };
@@ -51,26 +51,86 @@ static struct firn_page average_page(const struct firn_column_chunk *chunk)
     };
 }
 
-static void add_chunk(const struct expecting *expecting, struct firn_splicer *splicer,
-                      const struct firn_row_slice *slice, struct tally *tally)
+/* Adds so many bytes in pages like this one, which nothing but `reason` keeps from being taken over. */
+static void add_page(const struct firn_splicer *splicer, const struct firn_page *page, bool by_index,
+                     enum firn_rung_reason reason, int64_t bytes, struct tally *tally)
 {
-    const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, splicer->leaf->leaf_index);
-    if (!plan->levels)
-        return;
-    const struct firn_column_chunk *chunk = firn_row_slice_column(slice, plan->levels);
-    struct firn_page page = average_page(chunk);
-    bool by_index = has_dictionary(chunk);
-    firn_splicer_begin(splicer, plan, chunk, firn_row_slice_created_by(slice));
-    enum firn_rung_reason reason =
-        firn_splicer_refusal(splicer, &page, (uint32_t)(slice->row_count / page_count(chunk)));
-    if (reason == FIRN_REASON_NONE && by_index && expecting->group_inputs > 1)
-        reason = FIRN_REASON_DICTIONARY;
     enum firn_rung rung = firn_splicer_decoded_rung(splicer, by_index);
     if (reason == FIRN_REASON_NONE) {
-        reason = firn_splicer_repacks(splicer, &page);
+        reason = firn_splicer_repacks(splicer, page);
         rung = reason == FIRN_REASON_NONE ? FIRN_RUNG_SPLICE : FIRN_RUNG_REPACK;
     }
-    tally->bytes[rung][reason] += (uint64_t)FIRN_MAX(chunk->compressed_bytes, 0);
+    tally->bytes[rung][reason] += (uint64_t)FIRN_MAX(bytes, 0);
+}
+
+/* A chunk of which the footer alone is at hand. */
+static void add_average(const struct expecting *expecting, const struct firn_splicer *splicer,
+                        const struct firn_column_chunk *chunk, int64_t row_count, struct tally *tally)
+{
+    struct firn_page page = average_page(chunk);
+    bool by_index = has_dictionary(chunk);
+    enum firn_rung_reason reason = firn_splicer_refusal(splicer, &page, (uint32_t)(row_count / page_count(chunk)));
+    if (reason == FIRN_REASON_NONE && by_index && expecting->group_inputs > 1)
+        reason = FIRN_REASON_DICTIONARY;
+    add_page(splicer, &page, by_index, reason, chunk->compressed_bytes, tally);
+}
+
+/* The page that the reader stands before, as it would be offered. Rows of a nested column are at most its slots. */
+static firn_status add_page_ahead(struct firn_op *op, const struct expecting *expecting,
+                                  const struct firn_splicer *splicer, struct firn_chunk_reader *reader,
+                                  struct firn_page page, struct tally *tally)
+{
+    uint32_t row_count = (uint32_t)page.header.value_count;
+    bool by_index = firn_encoding_is_dictionary(page.header.encoding), is_unfolded = false, is_strict = true;
+    if (firn_splicer_may_copy(splicer) && firn_splicer_unfolds(splicer, row_count))
+        FIRN_TRY(firn_chunk_reader_unfold(op, reader, &page, &is_unfolded));
+    if (firn_splicer_looks_into(splicer, &page))
+        FIRN_TRY(firn_chunk_reader_strict(op, reader, &is_strict));
+    enum firn_rung_reason reason = firn_splicer_refusal(splicer, &page, row_count);
+    if (reason == FIRN_REASON_NONE && !is_strict)
+        reason = FIRN_REASON_LEGACY_ENCODING;
+    if (reason == FIRN_REASON_NONE && by_index && !is_unfolded && expecting->group_inputs > 1)
+        reason = FIRN_REASON_DICTIONARY;
+    add_page(splicer, &page, by_index, reason, firn_page_file_bytes(&page), tally);
+    return FIRN_OK;
+}
+
+static firn_status add_pages(struct firn_op *op, const struct expecting *expecting, const struct firn_splicer *splicer,
+                             struct firn_chunk_reader *reader, struct tally *tally)
+{
+    for (;;) {
+        struct firn_page page;
+        struct firn_vector levels;
+        bool has_page;
+        FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, &has_page));
+        if (!has_page)
+            return FIRN_OK;
+        FIRN_TRY(add_page_ahead(op, expecting, splicer, reader, page, tally));
+        FIRN_TRY(firn_chunk_reader_next_levels(op, reader, &levels, &has_page));
+    }
+}
+
+static firn_status add_chunk(struct firn_op *op, struct expecting *expecting, const struct firn_column *column,
+                             const struct firn_row_slice *slice, struct tally *tally)
+{
+    struct firn_splicer *splicer = column->splicer;
+    const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, splicer->leaf->leaf_index);
+    struct firn_chunk_reader_options options = { .keep_dictionary = true, .codec_context = column->codec };
+    struct firn_chunk_reader *reader;
+    struct firn_chunk_source source;
+    if (!plan->levels)
+        return FIRN_OK;
+    const struct firn_column_chunk *chunk = firn_row_slice_column(slice, plan->levels);
+    firn_splicer_begin(splicer, plan, chunk, firn_row_slice_created_by(slice));
+    if (!firn_row_slice_in_memory(slice)) {
+        add_average(expecting, splicer, chunk, slice->row_count, tally);
+        return FIRN_OK;
+    }
+    FIRN_TRY(firn_row_slice_chunk(op, &expecting->window, slice, plan->levels, NULL, &source));
+    FIRN_TRY(firn_chunk_reader_open_source(op, plan->levels, chunk, slice->row_count, &source, options, &reader));
+    firn_status status = add_pages(op, expecting, splicer, reader, tally);
+    firn_chunk_reader_close(reader);
+    return firn_context(op, status, "data file %.*s", FIRN_FMT(firn_row_slice_path(slice)));
 }
 
 static void pick_most(const struct tally *tally, struct firn_expected_column *out)
@@ -121,7 +181,7 @@ static firn_status expect_leaf(struct firn_op *op, struct expecting *expecting, 
     struct tally tally = { 0 };
     FIRN_TRY(weigh(op, expecting, &column));
     for (size_t i = expecting->window.head; i < expecting->window.slices.count; i++)
-        add_chunk(expecting, &splicer, &expecting->window.slices.items[i], &tally);
+        FIRN_TRY(add_chunk(op, expecting, &column, &expecting->window.slices.items[i], &tally));
     *out = (struct firn_expected_column){ .path = firn_text_copy(op->arena, splicer.leaf->path) };
     pick_most(&tally, out);
     return FIRN_OK;
