@@ -209,7 +209,7 @@ def test_by_the_articles_statements(duck, neglected, kept):
     table = kept.hand.table
     strays = [put_stray(table, ms_of(MONTH_END) / 1000, "task-failed.parquet"), put_stray(table, time.time(), "being-written.parquet")]
     kept.set_back(MONTH_END)
-    firn("--quiet", "sql", "-e", "ALTER TABLE catalog.db.txn CREATE TAG `2026-06` RETAIN 365 DAYS")
+    firn("--quiet", "sql", "-e", "ALTER TABLE catalog.db.txn CREATE TAG `2026-06` RETAIN 36500 DAYS")
     for hour in range(HOURS):
         kept.hour(hour)
         firn("--quiet", "sql", "-e", by_account if hour > 0 else binpack)
@@ -255,7 +255,7 @@ def test_by_firn_maintain(duck, neglected, kept):
     def maintain(*arguments):
         return firn("--quiet", "--output", "json", "maintain", "catalog.db.txn", "--policy", policy, *arguments).json
 
-    firn("--quiet", "sql", "-e", "ALTER TABLE catalog.db.txn CREATE TAG `2026-06` RETAIN 365 DAYS")
+    firn("--quiet", "sql", "-e", "ALTER TABLE catalog.db.txn CREATE TAG `2026-06` RETAIN 36500 DAYS")
     for hour in range(HOURS):
         kept.hour(hour)
         report = maintain("--force", "--steps", "compact")
