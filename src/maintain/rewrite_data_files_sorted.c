@@ -5,6 +5,11 @@
  * and may widen the range, until nothing more is met. That no files overlap goes before rewriting few: ends that are
  * not known, or were cut, overlap.
  *
+ * Where not all that overlaps has room in a group, groups are filled by keys, and a run has files exchange keys with
+ * those next to them: of n files in groups of two, all is apart after some 1.5 log2 n runs (10 for 64 files). Files of
+ * one commit that may share a first field are taken to be apart, though several groups may have written them: else
+ * groups that are full of one key would be written again for ever.
+ *
  * Files that cannot be rewritten are left out, since nothing done to the others sets them apart. Files that move to
  * another spec join no range: where they go is not known before they are read. */
 #include "base/buffer.h"
