@@ -287,7 +287,7 @@ static void pages_without_repeats_are_not_searched_for_them(void **state)
     sample->shape = "q";
     build_schema(op, sample);
     size_t by_default = encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_DEFAULT);
-    assert_int_equal(by_default, encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_FEW_REPEATS));
+    assert_int_equal(by_default, encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_RARE_REPEATS));
     CHECK(by_default < encode_digits(op, sample->leaf, 3), "%zu bytes", by_default);
     free(sample);
 }

@@ -36,6 +36,8 @@ void firn_codec_context_close(struct firn_codec_context *context);
  * several times as fast as the default, and much larger where there is something to find. */
 #define FIRN_CODEC_LEVEL_FEW_REPEATS   (INT32_MIN + 1) /* random digits, numbers whose upper bytes repeat */
 #define FIRN_CODEC_LEVEL_SHORT_REPEATS (INT32_MIN + 2) /* numbers that are random but for two or three bytes */
+#define FIRN_CODEC_LEVEL_RARE_REPEATS  (INT32_MIN + 3) /* random digits: many bytes are passed over */
+#define FIRN_CODEC_LEVEL_NO_REPEATS    (INT32_MIN + 4) /* and most of them */
 
 /* Appends the compressed form of `in` to `out`. Levels outside the codec's range are clamped; codecs without levels
  * ignore them. */

@@ -2,6 +2,7 @@
 #include "base/math.h"
 #include "format/codec/codec_internal.h"
 
+#define ZSTD_STATIC_LINKING_ONLY /* for the way that literals are compressed */
 #include <zstd.h>
 
 void firn_zstd_states_done(struct firn_codec_states *states)
@@ -22,10 +23,12 @@ static firn_status get_decompressor(struct firn_op *op, struct firn_codec_states
 static const struct search {
     int32_t level;
     ZSTD_strategy strategy;
-    int match_bytes_min, table_log;
+    int match_bytes_min, table_log, step;
 } searches[] = {
-    { FIRN_CODEC_LEVEL_FEW_REPEATS, ZSTD_fast, 5, 8 },
-    { FIRN_CODEC_LEVEL_SHORT_REPEATS, ZSTD_fast, 4, 14 },
+    { FIRN_CODEC_LEVEL_FEW_REPEATS, ZSTD_fast, 5, 8, 0 },
+    { FIRN_CODEC_LEVEL_SHORT_REPEATS, ZSTD_fast, 4, 14, 0 },
+    { FIRN_CODEC_LEVEL_RARE_REPEATS, ZSTD_fast, 7, 6, 3 },
+    { FIRN_CODEC_LEVEL_NO_REPEATS, ZSTD_fast, 7, 6, 8 },
 };
 
 static const struct search *find_search(int32_t level)
@@ -36,7 +39,7 @@ static const struct search *find_search(int32_t level)
     return NULL;
 }
 
-/* As ZSTD_compressCCtx, which knows levels alone. */
+/* As ZSTD_compressCCtx, which knows levels alone. Where the search has steps, zstd would leave literals as they are. */
 static size_t compress_by(ZSTD_CCtx *state, const struct search *search, uint8_t *out, size_t capacity,
                           struct firn_bytes in)
 {
@@ -44,10 +47,9 @@ static size_t compress_by(ZSTD_CCtx *state, const struct search *search, uint8_t
         ZSTD_cParameter parameter;
         int value;
     } settings[] = {
-        { ZSTD_c_strategy, (int)search->strategy },
-        { ZSTD_c_minMatch, search->match_bytes_min },
-        { ZSTD_c_hashLog, search->table_log },
-        { ZSTD_c_chainLog, search->table_log },
+        { ZSTD_c_strategy, (int)search->strategy }, { ZSTD_c_minMatch, search->match_bytes_min },
+        { ZSTD_c_hashLog, search->table_log },      { ZSTD_c_chainLog, search->table_log },
+        { ZSTD_c_targetLength, search->step },      { ZSTD_c_literalCompressionMode, ZSTD_lcm_huffman },
     };
     size_t status = ZSTD_CCtx_reset(state, ZSTD_reset_session_and_parameters);
     for (size_t i = 0; i < FIRN_COUNT_OF(settings) && !ZSTD_isError(status); i++)

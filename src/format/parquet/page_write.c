@@ -51,10 +51,12 @@ static firn_status compress_at(struct firn_op *op, struct firn_page_writer *writ
     return FIRN_OK;
 }
 
-/* Compresses thoroughly, then quickly, and keeps what is quick and hardly larger; so for the pages to come. */
+/* Compresses thoroughly, then quickly, the quickest way first, and keeps what is quick and hardly larger; so for the
+ * pages to come. */
 static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
 {
-    static const int32_t quick_levels[] = { FIRN_CODEC_LEVEL_FEW_REPEATS, FIRN_CODEC_LEVEL_SHORT_REPEATS };
+    static const int32_t quick_levels[] = { FIRN_CODEC_LEVEL_NO_REPEATS, FIRN_CODEC_LEVEL_RARE_REPEATS,
+                                            FIRN_CODEC_LEVEL_FEW_REPEATS, FIRN_CODEC_LEVEL_SHORT_REPEATS };
     struct firn_buffer *out = &writer->compressed;
     size_t thorough, quick;
     writer->quick_level = FIRN_CODEC_LEVEL_DEFAULT;
