@@ -1,11 +1,10 @@
 /* Sampling. Each round decodes some pages and encodes them as an output would: their bytes grow with the rows, their
- * dictionary as it did between half of the sample and the whole. A round of few pages is enough where there is no
+ * dictionary as growth.h has it. A round of few pages is enough where there is no
  * dictionary, or the answer is plain. */
 #include "rewrite/estimate.h"
 
 #include "base/math.h"
-
-#include <math.h>
+#include "rewrite/growth.h"
 
 #define ROUND_BYTES_MAX (1 << 20) /* uncompressed, of a first round */
 
@@ -232,17 +231,19 @@ static firn_status sample_slices(struct firn_op *op, struct sample *sample)
     return FIRN_OK;
 }
 
-/* The power of the rows with which the dictionary grows: 0 when it has all the values there are, 1 when every row
- * brings as many as the rows before. */
-static double dictionary_exponent(const struct sample *sample)
+/* What was there after a part of the sampled pages. */
+static struct firn_growth_point point_after(const struct sample *sample, uint32_t page_count)
 {
-    if (sample->page_count < 2)
-        return 1;
-    uint32_t last = sample->page_count - 1, half = sample->page_count / 2 - 1;
-    double rows = (double)sample->after[last].slot_count / (double)sample->after[half].slot_count;
-    double bytes =
-        (double)sample->after[last].dictionary_bytes / (double)FIRN_MAX(sample->after[half].dictionary_bytes, 1);
-    return FIRN_MIN(FIRN_MAX(log(bytes) / log(rows), 0), 1);
+    if (page_count == 0)
+        return (struct firn_growth_point){ 0 };
+    return (struct firn_growth_point){ (double)sample->after[page_count - 1].slot_count,
+                                       (double)sample->after[page_count - 1].dictionary_bytes };
+}
+
+static struct firn_growth fit_growth(const struct sample *sample)
+{
+    uint32_t count = sample->page_count;
+    return firn_growth_fit(point_after(sample, count / 4), point_after(sample, count / 2), point_after(sample, count));
 }
 
 /* From the sample to `rows` rows. Once a dictionary is full, what follows is as large as it was. */
@@ -254,13 +255,15 @@ static void extrapolate(const struct sample *sample, const struct firn_encoded_c
         return;
     double scale = FIRN_MAX(rows / (double)FIRN_MAX(sample->row_count, 1), 1);
     double dictionary = (double)chunk->metadata.data_page_offset; /* it lies before the data */
-    double plain = dictionary > 0 ? (double)sample->after[sample->page_count - 1].dictionary_bytes : 0;
-    double exponent = dictionary_exponent(sample), most = sample->column->splicer->options->dictionary_bytes_max;
-    double fits = plain > 0 && exponent > 0 ? FIRN_MIN(pow(most / plain, 1 / exponent) / scale, 1) : 1;
-    double data = (double)chunk->metadata.compressed_bytes - dictionary;
+    double data = (double)chunk->metadata.compressed_bytes - dictionary, fits = 1;
+    if (dictionary > 0) {
+        struct firn_growth growth = fit_growth(sample);
+        double most = sample->column->splicer->options->dictionary_bytes_max;
+        fits = FIRN_MIN(firn_growth_rows(&growth, most) / growth.end.rows / scale, 1);
+        dictionary *= firn_growth_bytes(&growth, growth.end.rows * scale * fits) / FIRN_MAX(growth.end.bytes, 1);
+    }
     out->copied_bytes = sample->file_bytes * scale;
-    out->encoded_bytes =
-        data * scale * fits + dictionary * pow(scale * fits, exponent) + out->copied_bytes * (1 - fits);
+    out->encoded_bytes = data * scale * fits + dictionary + out->copied_bytes * (1 - fits);
 }
 
 static firn_status run_round(struct firn_op *op, struct sample *sample, double rows, struct firn_estimate *out)
@@ -311,7 +314,7 @@ static firn_status try_joining(struct firn_op *op, const struct sample *tried, d
         sample.joins = true;
         FIRN_TRY(run_round(op, &sample, rows, &joined));
         out->copied_bytes = FIRN_MIN(out->copied_bytes, joined.encoded_bytes);
-        is_likely = dictionary_exponent(&sample) < UNIQUE_FROM;
+        is_likely = fit_growth(&sample).exponent < UNIQUE_FROM;
     }
     return FIRN_OK;
 }
