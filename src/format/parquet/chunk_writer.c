@@ -186,6 +186,18 @@ static firn_status encode_indices(struct firn_op *op, struct firn_chunk_writer *
                                    &writer->encoded);
 }
 
+/* Frees what only served a dictionary that no page uses: with many columns, that is most of their memory. */
+static void forget_dictionary(struct firn_chunk_writer *writer)
+{
+    struct firn_dictionary_writer *dictionary = &writer->dictionary;
+    struct firn_buffer *buffers[] = { &writer->page.indices, &writer->map.indices, &writer->map.fresh,
+                                      &writer->gathered, &writer->encoded };
+    for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
+        firn_buffer_done(buffers[i]);
+    firn_dictionary_writer_done(dictionary);
+    firn_dictionary_writer_init(dictionary, dictionary->type, dictionary->type_length, dictionary->plain_bytes_max);
+}
+
 /* Encodes the page's indices, or turns them into PLAIN when this is the first page and the dictionary does not pay. */
 static firn_status settle_indices(struct firn_op *op, struct firn_chunk_writer *writer)
 {
@@ -193,7 +205,9 @@ static firn_status settle_indices(struct firn_op *op, struct firn_chunk_writer *
     if (writer->dictionary_state == FIRN_DICTIONARY_TRIED &&
         firn_dictionary_writer_bytes(&writer->dictionary) + writer->encoded.len >= writer->page.plain_bytes) {
         writer->dictionary_state = FIRN_DICTIONARY_LEFT;
-        return leave_indices(op, writer);
+        FIRN_TRY(leave_indices(op, writer));
+        forget_dictionary(writer);
+        return FIRN_OK;
     }
     writer->dictionary_state = FIRN_DICTIONARY_KEPT;
     writer->dictionary_used = firn_dictionary_writer_mark(&writer->dictionary);
