@@ -393,7 +393,7 @@ const struct cli_command cmd_rewrite_data_files = {
         "compressed; those that only need another codec or other levels are repacked, their values still encoded; the "
         "others are decoded and encoded. layout=balanced (the default) copies pages of sensible size "
         "unless samples say that the column becomes smaller by encoding it anew, layout=fastest copies whatever may "
-        "be, "
+        "be (and gives pages without a checksum none), "
         "layout=smallest encodes unless nothing is gained by it; the table property firn.layout sets it for a table. "
         "The report says how many bytes were kept, spliced, repacked, remapped (dictionary indices only) and "
         "transcoded, and "

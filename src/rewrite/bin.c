@@ -39,6 +39,7 @@ struct pass {
     double input_done, output_done; /* bytes so far, for the ratio */
     double sampled_at;              /* input_done when columns were sampled last; below 0: never */
     bool samples;                   /* in this step */
+    uint32_t row_group;             /* counted from 1: the one in progress, where there is one output */
     double copied_share;            /* of the last step's input, copied as it lies */
     double memory_ratio;            /* growth of the encoders' buffers by input, the largest of any step */
 
@@ -213,7 +214,7 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     for (uint32_t i = 0; i < pass->output_count; i++)
         FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
     FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
-    firn_window_lend(&pass->window, pass->step_rows, lends_pages(pass));
+    firn_window_lend(&pass->window, pass->step_rows, lends_pages(pass) ? pass->row_group : 0);
     double memory = (double)encoder_memory(pass), before = encoded_bytes(pass), copied = copied_bytes(pass);
     double input = firn_window_bytes_of(&pass->window, pass->step_rows);
     uint32_t width = firn_window_columns_at_once(&pass->window, pass->step_rows);
@@ -226,18 +227,35 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     return FIRN_OK;
 }
 
+/* Whether a row group may wait until the next rows are worked on, to be written meanwhile. */
+static bool may_wait(const struct pass *pass)
+{
+    return pass->output_count == 1 && encoder_memory(pass) <= pass->run->encoder_bytes / 2;
+}
+
+/* All row groups that ended are written. */
+static void take_back(struct pass *pass)
+{
+    if (pass->output_count == 1)
+        firn_window_take_back(&pass->window, pass->row_group - 1);
+}
+
 /* Ends the row group, and the file when it has reached its size, or what memory allows. */
 static firn_status end_row_group(struct firn_op *op, struct pass *pass, struct firn_output *output)
 {
     double guessed = (double)firn_output_row_group_bytes(output) + (double)firn_output_file_bytes(output);
-    FIRN_TRY(firn_output_flush(op, output));
-    if (pass->output_count == 1)
-        firn_window_take_back(&pass->window);
+    FIRN_TRY(firn_output_seal(op, output));
+    pass->row_group++;
     pass->output_done += (double)firn_output_file_bytes(output) - guessed;
     uint64_t least = FIRN_MIN(pass->run->row_group_bytes, pass->run->group->file_bytes_max) / TOLERANCE_DIVISOR;
-    if (row_group_target(pass, output) > least && !firn_output_is_crowded(output))
+    bool ends_file = row_group_target(pass, output) <= least || firn_output_is_crowded(output);
+    if (!ends_file && may_wait(pass))
         return FIRN_OK;
-    return firn_output_finish(op, output);
+    FIRN_TRY(firn_output_flush(op, output));
+    if (ends_file || firn_output_is_crowded(output))
+        FIRN_TRY(firn_output_finish(op, output));
+    take_back(pass);
+    return FIRN_OK;
 }
 
 static struct firn_output *largest(const struct pass *pass)
@@ -266,16 +284,36 @@ static firn_status end_full(struct firn_op *op, struct pass *pass)
     return FIRN_OK;
 }
 
+static firn_status go_on(struct firn_op *op, struct pass *pass)
+{
+    FIRN_TRY(firn_window_fill(op, &pass->window, pass->run->row_group_bytes));
+    pass->step_rows = firn_window_rows(&pass->window);
+    return pass->step_rows > 0 ? run_step(op, pass) : FIRN_OK;
+}
+
+static firn_status write_or_go_on(struct firn_op *op, void *context, size_t index)
+{
+    struct pass *pass = context;
+    return index == 0 ? firn_output_write(op, &pass->outputs[0]) : go_on(op, pass);
+}
+
+/* The row group that waits is written while the next rows are worked on. */
+static firn_status write_and_go_on(struct firn_op *op, struct pass *pass)
+{
+    FIRN_TRY(firn_pool_run(op, pass->run->context->pool, 2, 0, write_or_go_on, pass));
+    firn_output_unseal(&pass->outputs[0]);
+    take_back(pass);
+    return FIRN_OK;
+}
+
 static firn_status run_steps(struct firn_op *op, struct pass *pass)
 {
-    for (;;) {
+    do {
         FIRN_TRY(firn_op_check(op));
-        FIRN_TRY(firn_window_fill(op, &pass->window, pass->run->row_group_bytes));
-        if (firn_window_rows(&pass->window) == 0)
-            break;
-        FIRN_TRY(run_step(op, pass));
-        FIRN_TRY(end_full(op, pass));
-    }
+        FIRN_TRY(firn_output_is_sealed(&pass->outputs[0]) ? write_and_go_on(op, pass) : go_on(op, pass));
+        if (pass->step_rows > 0)
+            FIRN_TRY(end_full(op, pass));
+    } while (pass->step_rows > 0);
     for (uint32_t i = 0; i < pass->output_count; i++)
         FIRN_TRY(firn_output_finish(op, &pass->outputs[i]));
     return FIRN_OK;
@@ -339,6 +377,7 @@ static firn_status run_pass(struct firn_op *op, struct pass *pass, struct firn_o
 {
     pass->bin = &pass->run->group->bins[index];
     pass->sampled_at = -1;
+    pass->row_group = 1;
     pass->copied_share = 1; /* as far as is known */
     pass_init(op, pass, files, index, counted);
     firn_status status = run_steps(op, pass);

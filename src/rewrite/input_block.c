@@ -79,7 +79,7 @@ struct firn_input_block *firn_input_blocks_take(struct firn_op *op, struct firn_
 static void make_free(struct firn_input_blocks *blocks, struct firn_input_block *block)
 {
     block->used = 0;
-    block->is_lent = false;
+    block->lent_to = 0;
     block->next = blocks->free;
     blocks->free = block;
     blocks->free_bytes += block->capacity;
@@ -92,7 +92,7 @@ void firn_input_blocks_give(struct firn_input_blocks *blocks, struct firn_input_
         return;
     if (blocks->current == block)
         blocks->current = NULL;
-    if (!block->is_lent) {
+    if (block->lent_to <= blocks->written) {
         make_free(blocks, block);
         return;
     }
@@ -101,14 +101,20 @@ void firn_input_blocks_give(struct firn_input_blocks *blocks, struct firn_input_
     blocks->lent_bytes += block->capacity;
 }
 
-void firn_input_blocks_take_back(struct firn_input_blocks *blocks)
+void firn_input_blocks_take_back(struct firn_input_blocks *blocks, uint32_t written)
 {
-    while (blocks->lent) {
-        struct firn_input_block *block = blocks->lent;
-        blocks->lent = block->next;
+    struct firn_input_block **at = &blocks->lent;
+    blocks->written = written;
+    while (*at) {
+        struct firn_input_block *block = *at;
+        if (block->lent_to > written) {
+            at = &block->next;
+            continue;
+        }
+        *at = block->next;
+        blocks->lent_bytes -= block->capacity;
         make_free(blocks, block);
     }
-    blocks->lent_bytes = 0;
 }
 
 void firn_input_blocks_trim(struct firn_input_blocks *blocks, uint64_t bytes)
@@ -123,6 +129,6 @@ void firn_input_blocks_trim(struct firn_input_blocks *blocks, uint64_t bytes)
 
 void firn_input_blocks_done(struct firn_input_blocks *blocks)
 {
-    firn_input_blocks_take_back(blocks);
+    firn_input_blocks_take_back(blocks, UINT32_MAX);
     firn_input_blocks_trim(blocks, 0);
 }

@@ -11,7 +11,7 @@ struct firn_input_block {
     uint8_t *data;
     size_t capacity, used;
     uint32_t file_count; /* files in it that are not done with */
-    bool is_lent;        /* its bytes are to be written later */
+    uint32_t lent_to;    /* the last row group that its bytes are written with; 0: none */
 };
 
 /* All zeros has none. */
@@ -19,6 +19,7 @@ struct firn_input_blocks {
     struct firn_input_block *current; /* has room for files to come; NULL: none */
     struct firn_input_block *free, *lent;
     uint64_t free_bytes, lent_bytes;
+    uint32_t written; /* row groups up to this one are written */
     struct firn_budget *budget;
 };
 
@@ -28,11 +29,11 @@ struct firn_input_block *firn_input_blocks_take(struct firn_op *op, struct firn_
                                                 uint8_t **out);
 /* One file of the block is done with. */
 void firn_input_blocks_give(struct firn_input_blocks *blocks, struct firn_input_block *block);
-/* All that was lent is written. Blocks with files that are not done with are the caller's to unmark. */
-void firn_input_blocks_take_back(struct firn_input_blocks *blocks);
+/* All that was lent to row groups up to this one is written. */
+void firn_input_blocks_take_back(struct firn_input_blocks *blocks, uint32_t written);
 /* Frees what is not in use until at most `bytes` of it are kept. */
 void firn_input_blocks_trim(struct firn_input_blocks *blocks, uint64_t bytes);
-/* Frees all. Every file must be done with. */
+/* Frees all. Every file must be done with, and nothing is to be written any more. */
 void firn_input_blocks_done(struct firn_input_blocks *blocks);
 
 #endif

@@ -6,6 +6,8 @@
 #include "rewrite/proof.h"
 #include "table/location.h"
 
+#include <assert.h>
+
 void firn_output_files_discard(struct firn_op *op, const struct firn_group_run *run, struct firn_output_files *files)
 {
     struct firn_text *locations = FIRN_NEW_ARRAY(op->arena, struct firn_text, files->done.count);
@@ -102,7 +104,7 @@ uint64_t firn_output_row_group_bytes(const struct firn_output *output)
 
 uint64_t firn_output_memory(const struct firn_output *output)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = output->sealed.memory;
     for (uint32_t i = 0; i < output->run->schema.leaf_count; i++)
         if (output->writers[i])
             bytes += firn_chunk_writer_memory(output->writers[i]);
@@ -116,7 +118,7 @@ bool firn_output_is_crowded(const struct firn_output *output)
 
 uint64_t firn_output_file_bytes(const struct firn_output *output)
 {
-    return output->store_writer ? firn_store_writer_sink(output->store_writer)->offset : 0;
+    return output->file_bytes;
 }
 
 static void close_writers(struct firn_output *output)
@@ -168,37 +170,79 @@ static uint32_t finish_width(const struct firn_output *output)
     return used < most ? (uint32_t)FIRN_MAX(FIRN_MIN((most - used) / largest, UINT32_MAX), 1) : 1;
 }
 
-static firn_status write_row_group(struct firn_op *op, struct firn_output *output, struct firn_encoded_chunk *chunks)
+static firn_status finish_chunks(struct firn_op *op, struct firn_output *output)
 {
     struct firn_group_run *run = output->run;
+    struct firn_encoded_chunk *chunks = output->sealed.chunks;
     struct finishing finishing = { .output = output, .chunks = chunks };
     FIRN_TRY(
         firn_pool_run(op, run->context->pool, run->schema.leaf_count, finish_width(output), finish_chunk, &finishing));
-    for (uint32_t i = 0; i < run->schema.leaf_count; i++)
+    for (uint32_t i = 0; i < run->schema.leaf_count; i++) {
         FIRN_TRY(firn_column_totals_add(op, &output->totals[i], &run->schema.leaves[i], &chunks[i]));
+        output->file_bytes += (uint64_t)chunks[i].metadata.compressed_bytes + chunks[i].bloom_filter.len;
+        output->sealed.memory +=
+            chunks[i].bytes.capacity + chunks[i].bloom_filter.capacity + chunks[i].arena.used_bytes;
+    }
+    return FIRN_OK;
+}
+
+void firn_output_unseal(struct firn_output *output)
+{
+    struct firn_sealed_row_group *sealed = &output->sealed;
+    for (uint32_t i = 0; sealed->chunks && i < output->run->schema.leaf_count; i++)
+        firn_encoded_chunk_done(&sealed->chunks[i]);
+    firn_arena_done(&sealed->arena);
+    *sealed = (struct firn_sealed_row_group){ 0 };
+}
+
+firn_status firn_output_seal(struct firn_op *op, struct firn_output *output)
+{
+    struct firn_sealed_row_group *sealed = &output->sealed;
+    struct firn_arena *results = op->arena;
+    if (output->row_group_rows == 0)
+        return FIRN_OK;
+    assert(!firn_output_is_sealed(output));
+    firn_arena_init(&sealed->arena);
+    op->arena = &sealed->arena; /* of a file there may be very many row groups */
+    sealed->chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, output->run->schema.leaf_count);
+    sealed->row_count = output->row_group_rows;
+    firn_status status = finish_chunks(op, output);
+    op->arena = results;
+    output->file_rows += output->row_group_rows;
+    close_writers(output);
+    return status;
+}
+
+static firn_status write_sealed(struct firn_op *op, struct firn_output *output)
+{
     if (!output->writer)
         FIRN_TRY(open_file(op, output));
-    return firn_parquet_writer_add(op, output->writer, chunks, output->row_group_rows);
+    return firn_parquet_writer_add(op, output->writer, output->sealed.chunks, output->sealed.row_count);
+}
+
+firn_status firn_output_write(struct firn_op *op, struct firn_output *output)
+{
+    struct firn_arena *results = op->arena;
+    op->arena = &output->sealed.arena;
+    firn_status status = write_sealed(op, output);
+    op->arena = results;
+    return status;
+}
+
+static firn_status write_and_unseal(struct firn_op *op, struct firn_output *output)
+{
+    if (!firn_output_is_sealed(output))
+        return FIRN_OK;
+    FIRN_TRY(firn_output_write(op, output));
+    firn_output_unseal(output);
+    return FIRN_OK;
 }
 
 firn_status firn_output_flush(struct firn_op *op, struct firn_output *output)
 {
-    struct firn_arena scratch, *results = op->arena;
-    uint32_t leaf_count = output->run->schema.leaf_count;
-    if (output->row_group_rows == 0)
-        return FIRN_OK;
-    firn_arena_init(&scratch);
-    op->arena = &scratch; /* of a file there may be very many row groups */
-    struct firn_encoded_chunk *chunks = FIRN_NEW_ARRAY(op->arena, struct firn_encoded_chunk, leaf_count);
-    firn_status status = write_row_group(op, output, chunks);
-    if (status == FIRN_OK)
-        output->file_rows += output->row_group_rows;
-    for (uint32_t i = 0; i < leaf_count; i++)
-        firn_encoded_chunk_done(&chunks[i]);
-    op->arena = results;
-    firn_arena_done(&scratch);
-    close_writers(output);
-    return status;
+    FIRN_TRY(write_and_unseal(op, output));
+    FIRN_TRY(firn_output_seal(op, output));
+    return write_and_unseal(op, output);
 }
 
 static void list_split_offsets(struct firn_op *op, const struct firn_footer *footer, struct firn_data_file *file)
@@ -237,7 +281,7 @@ static firn_status describe_file(struct firn_op *op, const struct firn_output *o
 static firn_status publish(struct firn_op *op, struct firn_output *output, const struct firn_footer *footer)
 {
     struct firn_data_file file;
-    FIRN_TRY(describe_file(op, output, footer, firn_output_file_bytes(output), &file));
+    FIRN_TRY(describe_file(op, output, footer, firn_store_writer_sink(output->store_writer)->offset, &file));
     struct firn_store_writer *store_writer = output->store_writer;
     output->store_writer = NULL;
     firn_status status = firn_store_writer_finish(op, store_writer);
@@ -254,7 +298,7 @@ static firn_status finish_file(struct firn_op *op, struct firn_output *output, s
     struct firn_arena *scratch = op->arena;
     struct firn_footer *footer;
     FIRN_TRY(firn_parquet_writer_finish(op, output->writer, &footer));
-    uint64_t file_bytes = firn_output_file_bytes(output);
+    uint64_t file_bytes = firn_store_writer_sink(output->store_writer)->offset;
     op->arena = results;
     firn_status status = publish(op, output, footer);
     op->arena = scratch;
@@ -275,6 +319,7 @@ static void forget_file(struct firn_output *output)
     output->writer = NULL;
     output->store_writer = NULL;
     output->file_rows = 0;
+    output->file_bytes = 0;
     for (uint32_t i = 0; i < output->run->schema.leaf_count; i++)
         firn_column_totals_clear(&output->totals[i]);
     firn_arena_done(&output->file_arena);
@@ -298,5 +343,6 @@ firn_status firn_output_finish(struct firn_op *op, struct firn_output *output)
 void firn_output_close(struct firn_output *output)
 {
     close_writers(output);
+    firn_output_unseal(output);
     forget_file(output);
 }

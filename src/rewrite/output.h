@@ -21,6 +21,14 @@ struct firn_output_files {
 /* Removes the files done and begins anew. */
 void firn_output_files_discard(struct firn_op *op, const struct firn_group_run *run, struct firn_output_files *files);
 
+/* A row group whose columns are encoded, before it is written. */
+struct firn_sealed_row_group {
+    struct firn_encoded_chunk *chunks; /* one a leaf, in the arena; NULL: there is none */
+    struct firn_arena arena;
+    int64_t row_count;
+    uint64_t memory;
+};
+
 struct firn_output {
     struct firn_group_run *run;
     struct firn_output_files *files;
@@ -30,6 +38,7 @@ struct firn_output {
     /* The row group in progress. */
     struct firn_chunk_writer **writers; /* one a leaf; NULL between row groups */
     int64_t row_group_rows;
+    struct firn_sealed_row_group sealed; /* the one before it */
 
     /* The file in progress. */
     struct firn_arena file_arena;
@@ -37,7 +46,8 @@ struct firn_output {
     struct firn_store_writer *store_writer;
     struct firn_parquet_writer *writer; /* NULL: none is open */
     struct firn_column_totals *totals;  /* one a leaf */
-    int64_t file_rows;
+    int64_t file_rows;                  /* and bytes of its row groups, what is sealed included */
+    uint64_t file_bytes;
     uint32_t number; /* in the row map, once rows are given to the file */
 };
 
@@ -71,9 +81,21 @@ uint64_t firn_output_row_group_bytes(const struct firn_output *output);
 uint64_t firn_output_memory(const struct firn_output *output);
 /* Whether what the file in progress must keep in memory of its row groups passes its share: it should end. */
 bool firn_output_is_crowded(const struct firn_output *output);
-/* Encoded bytes that the file in progress has already, without the row group in progress. */
+/* Encoded bytes that the file in progress has already, or will have once what is sealed is written: without the row
+ * group in progress. */
 uint64_t firn_output_file_bytes(const struct firn_output *output);
-/* Ends the row group; opens the file if it is the first. Does nothing when the row group has no rows. */
+/* Ends the row group, which is to be written. Does nothing when it has no rows. */
+FIRN_CHECKED firn_status firn_output_seal(struct firn_op *op, struct firn_output *output);
+static inline bool firn_output_is_sealed(const struct firn_output *output)
+{
+    return output->sealed.chunks;
+}
+/* Writes the row group that was sealed; opens the file if it is the first. The row group in progress may be worked on
+ * meanwhile. */
+FIRN_CHECKED firn_status firn_output_write(struct firn_op *op, struct firn_output *output);
+/* Once that is done: what was sealed goes. */
+void firn_output_unseal(struct firn_output *output);
+/* Ends the row group and writes it, and what was sealed before. */
 FIRN_CHECKED firn_status firn_output_flush(struct firn_op *op, struct firn_output *output);
 /* Ends the row group and the file, proves it, and adds it to the files done. */
 FIRN_CHECKED firn_status firn_output_finish(struct firn_op *op, struct firn_output *output);

@@ -32,6 +32,7 @@ void firn_splice_options_set(const struct firn_layout_policy *policy, struct fir
 {
     int32_t floor_bytes = FIRN_MIN(FLOOR_BYTES, options->page_bytes_max / FLOOR_DIVISOR);
     options->splice_floor_bytes = takes_all(policy) ? 0 : floor_bytes;
+    options->splice_unchecked = policy->layout == FIRN_LAYOUT_FASTEST;
 }
 
 static bool is_same_type(const struct firn_parquet_node *in, const struct firn_parquet_node *out)

@@ -471,26 +471,23 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
     }
 }
 
-void firn_window_lend(struct firn_window *window, int64_t rows, bool lends)
+void firn_window_lend(struct firn_window *window, int64_t rows, uint32_t row_group)
 {
+    uint64_t most = window->run->window_bytes;
+    if (row_group == 0)
+        firn_input_blocks_trim(&window->blocks, most - FIRN_MIN(window->held, most));
     rows += window->head_row;
-    if (!lends)
-        firn_input_blocks_trim(&window->blocks,
-                               window->run->window_bytes - FIRN_MIN(window->held, window->run->window_bytes));
     for (size_t i = window->head; rows > 0; rows -= window->slices.items[i++].row_count) {
         struct firn_row_slice *slice = &window->slices.items[i];
-        slice->lends = lends && slice->input->place;
+        slice->lends = row_group > 0 && slice->input->place;
         if (slice->lends)
-            slice->input->block->is_lent = true;
+            slice->input->block->lent_to = row_group;
     }
 }
 
-void firn_window_take_back(struct firn_window *window)
+void firn_window_take_back(struct firn_window *window, uint32_t row_group)
 {
-    firn_input_blocks_take_back(&window->blocks);
-    for (size_t i = window->head; i < window->slices.count; i++)
-        if (window->slices.items[i].input->block)
-            window->slices.items[i].input->block->is_lent = false;
+    firn_input_blocks_take_back(&window->blocks, row_group);
 }
 
 void firn_window_look_past(struct firn_window *view, int64_t rows)

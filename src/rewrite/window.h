@@ -64,11 +64,11 @@ double firn_window_bytes_of(const struct firn_window *window, int64_t rows);
 double firn_window_bytes_left(const struct firn_window *window);
 /* How many columns may work through the next `rows` rows side by side within the memory for chunks; at least one. */
 uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows);
-/* Whether the pages of the next `rows` rows are lent where they can be: then what they lie in stays until all is taken
- * back, whether it is done or not. */
-void firn_window_lend(struct firn_window *window, int64_t rows, bool lends);
-/* All that was lent is written. */
-void firn_window_take_back(struct firn_window *window);
+/* The pages of the next `rows` rows are lent to an output where they can be, if `row_group` is not 0: what they lie in
+ * stays until that row group's pages are taken back, whether it is done or not. */
+void firn_window_lend(struct firn_window *window, int64_t rows, uint32_t row_group);
+/* What was lent to row groups up to this one is written. */
+void firn_window_take_back(struct firn_window *window, uint32_t row_group);
 /* The next `rows` rows are done; inputs that are wholly done are closed. */
 void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t rows);
 /* Moves a copy of a window past its next `rows` rows; what the window holds stays. */

@@ -101,14 +101,15 @@ static void mend_header_v2(const struct firn_page_facts *facts, struct firn_page
 }
 
 /* The header as it is written: encodings by their present names, no statistics, which the page index holds. */
-static struct firn_page_header make_header(const struct firn_page *page, const struct firn_page_facts *facts)
+static struct firn_page_header make_header(const struct firn_chunk_writer *writer, const struct firn_page *page,
+                                           const struct firn_page_facts *facts)
 {
     struct firn_page_header header = page->header;
     header.statistics = (struct firn_parquet_statistics){ 0 };
     header.def_encoding = header.rep_encoding = FIRN_ENCODING_RLE;
     if (firn_encoding_is_dictionary(header.encoding))
         header.encoding = FIRN_ENCODING_RLE_DICTIONARY;
-    if (!header.has_crc) {
+    if (!header.has_crc && !writer->options.splice_unchecked) {
         header.has_crc = true;
         header.crc = libdeflate_crc32(0, page->body.data, page->body.len);
     }
@@ -131,7 +132,7 @@ static firn_status put_body(struct firn_op *op, struct firn_chunk_writer *writer
 static firn_status copy_page(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
                              const struct firn_page_facts *facts)
 {
-    struct firn_page_header header = make_header(page, facts);
+    struct firn_page_header header = make_header(writer, page, facts);
     struct firn_page_form form = {
         .offset = firn_chunk_pages_end(writer),
         .type = header.type,

@@ -21,6 +21,7 @@ struct firn_chunk_options {
     bool dictionary;              /* try one */
     bool delta;                   /* INT32, INT64 without a dictionary: differences where they are smaller, which suits
                                      numbers that grow steadily */
+    bool splice_unchecked;        /* a spliced page without a CRC gets none */
     bool page_v2;                 /* write.parquet.page-version v2 */
     bool statistics;              /* chunk statistics and page indexes */
     uint32_t bloom_bytes_max;     /* of a bloom filter's blocks, a power of two; 0: none is wanted. BOOLEAN has none */
