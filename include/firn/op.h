@@ -75,6 +75,16 @@ const struct firn_env *firn_env_real(void);
 /* Begins an operation over an arena the caller owns. */
 void firn_op_init(struct firn_op *op, struct firn_arena *arena, const struct firn_env *env);
 
+/* Memory of its own for a part of an operation, which goes when that is done. */
+struct firn_scratch {
+    struct firn_arena arena;
+    struct firn_arena *results; /* what op->arena was before, and is after: for what has to stay */
+};
+/* From here on op->arena is the scratch arena, */
+void firn_scratch_begin(struct firn_op *op, struct firn_scratch *scratch);
+/* and to here. An error of `op` stays. */
+void firn_scratch_end(struct firn_op *op, struct firn_scratch *scratch);
+
 /* States a failure where it is found. Gives back `status`, so that callers can `return firn_fail(...)`. */
 firn_status firn_fail(struct firn_op *op, firn_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));

@@ -76,6 +76,19 @@ void firn_op_init(struct firn_op *op, struct firn_arena *arena, const struct fir
     *op = (struct firn_op){ .arena = arena, .env = env, .deadline_ms = INT64_MAX };
 }
 
+void firn_scratch_begin(struct firn_op *op, struct firn_scratch *scratch)
+{
+    firn_arena_init(&scratch->arena);
+    scratch->results = op->arena;
+    op->arena = &scratch->arena;
+}
+
+void firn_scratch_end(struct firn_op *op, struct firn_scratch *scratch)
+{
+    op->arena = scratch->results;
+    firn_arena_done(&scratch->arena);
+}
+
 /* Names in messages come from files, which may hold anything: what a terminal would obey is escaped. */
 static size_t print_message(char *out, size_t size, const char *format, va_list args)
 {

@@ -122,17 +122,15 @@ firn_status firn_manifest_run_write(struct firn_op *op, const struct firn_manife
                                     void *context, struct firn_manifests_written *out)
 {
     struct firn_manifest_output output = { .run = *run };
-    struct firn_arena arena, *results = op->arena;
-    firn_arena_init(&arena);
-    op->arena = &arena;
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = fill_and_end(op, &output, fill, context);
     close_output(&output);
-    op->arena = results;
     for (size_t i = 0; i < output.begun.count; i++)
-        FIRN_PUSH(results, &out->begun, firn_text_copy(results, output.begun.items[i]));
+        FIRN_PUSH(scratch.results, &out->begun, firn_text_copy(scratch.results, output.begun.items[i]));
     for (size_t i = 0; i < output.rows.count; i++)
-        FIRN_PUSH(results, &out->rows, copy_row(results, &output.rows.items[i]));
-    firn_arena_done(&arena);
+        FIRN_PUSH(scratch.results, &out->rows, copy_row(scratch.results, &output.rows.items[i]));
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

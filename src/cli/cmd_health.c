@@ -200,16 +200,14 @@ static void note_failure(struct firn_op *op, struct examination *run, struct fir
 static firn_status examine_next(struct firn_op *op, struct examination *run, struct firn_catalog *catalog,
                                 struct firn_text name)
 {
-    struct firn_arena arena, *outer = op->arena;
-    firn_arena_init(&arena);
-    op->arena = &arena;
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = open_and_examine(op, run, catalog, name);
     if (status == FIRN_OK)
         run->done_count++;
     else if (status != FIRN_CANCELLED && status != FIRN_USAGE)
         note_failure(op, run, name, status);
-    op->arena = outer;
-    firn_arena_done(&arena);
+    firn_scratch_end(op, &scratch);
     return status == FIRN_CANCELLED || status == FIRN_USAGE ? status : FIRN_OK;
 }
 

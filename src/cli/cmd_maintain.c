@@ -348,17 +348,14 @@ static void print_outcome(struct firn_op *op, const struct maintaining *all, con
 static firn_status visit_table(struct firn_op *op, void *context, struct firn_text identifier)
 {
     struct maintaining *all = context;
-    struct firn_arena arena;
-    struct firn_op inner = *op;
+    struct firn_scratch scratch;
     json_t *report = NULL;
-    firn_arena_init(&arena);
-    inner.arena = &arena;
-    firn_status status = maintain_table(&inner, all, identifier, &report);
-    note_outcome(&inner, all, identifier, status, report);
+    firn_scratch_begin(op, &scratch);
+    firn_status status = maintain_table(op, all, identifier, &report);
+    note_outcome(op, all, identifier, status, report);
     if (!cli_wants_json(all->cli) && !all->args->print_policy)
-        print_outcome(&inner, all, json_array_get(all->reports, json_array_size(all->reports) - 1));
-    op->error = inner.error;
-    firn_arena_done(&arena);
+        print_outcome(op, all, json_array_get(all->reports, json_array_size(all->reports) - 1));
+    firn_scratch_end(op, &scratch);
     return status == FIRN_CANCELLED ? status : FIRN_OK;
 }
 

@@ -47,17 +47,15 @@ static firn_status print_page(struct firn_op *op, struct cli *cli, struct firn_s
 
 static firn_status print_pages(struct firn_op *op, struct cli *cli, struct firn_select *select)
 {
-    struct firn_arena page, *results = op->arena;
+    struct firn_scratch scratch;
     firn_status status = FIRN_OK;
     bool more = true;
-    firn_arena_init(&page);
-    op->arena = &page;
+    firn_scratch_begin(op, &scratch);
     for (bool is_first = true; more && status == FIRN_OK; is_first = false) {
         status = print_page(op, cli, select, is_first, &more);
-        firn_arena_reset(&page);
+        firn_arena_reset(&scratch.arena);
     }
-    op->arena = results;
-    firn_arena_done(&page);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

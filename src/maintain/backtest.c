@@ -102,15 +102,13 @@ static int64_t scan_requests(const struct side *side)
 static firn_status look(struct firn_op *op, const struct backtest *backtest, struct firn_backtest_world *world,
                         struct side *side)
 {
-    struct firn_arena *outer = op->arena, scratch;
+    struct firn_scratch scratch;
     struct firn_scan scan;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = firn_backtest_world_scan(op, world, &scan);
     for (uint32_t i = 0; status == FIRN_OK && i < scan.file_count; i++)
         side->delete_reads += firn_delete_match_count(&scan.files[i].deletes);
-    op->arena = outer;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     side->data_files = world->files;
     side->data_bytes = world->bytes;
     side->delete_files = world->delete_files;

@@ -77,19 +77,17 @@ static void take_list(struct firn_arena *arena, struct history_run *run, size_t 
 
 static firn_status read_lists(struct firn_op *op, struct firn_pool *pool, struct history_run *run)
 {
-    struct firn_arena *outer = op->arena, scratch;
+    struct firn_scratch scratch;
     firn_status status = FIRN_OK;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
     for (run->first = 0; status == FIRN_OK && run->first < run->history->count; run->first += LISTS_MAX) {
         size_t count = FIRN_MIN(run->history->count - run->first, (size_t)LISTS_MAX);
         status = firn_pool_run(op, pool, count, 0, read_list, run);
         for (size_t i = 0; status == FIRN_OK && i < count; i++)
-            take_list(outer, run, run->first + i, &run->lists[i]);
-        firn_arena_reset(&scratch);
+            take_list(scratch.results, run, run->first + i, &run->lists[i]);
+        firn_arena_reset(&scratch.arena);
     }
-    op->arena = outer;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -189,19 +189,17 @@ static firn_status step(struct firn_op *op, struct firn_backtest_policy *policy,
 firn_status firn_backtest_policy_run(struct firn_op *op, struct firn_backtest_policy *policy, int64_t until_ms,
                                      struct firn_backtest_work *out)
 {
-    struct firn_arena *outer = op->arena, scratch;
+    struct firn_scratch scratch;
     int64_t now_ms = policy->next > 0 ? commit_ms(policy, policy->next - 1) : INT64_MIN;
     bool goes_on = true;
     firn_status status = FIRN_OK;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
     while (status == FIRN_OK && goes_on) {
         status = firn_op_check(op);
         if (status == FIRN_OK)
             status = step(op, policy, until_ms, &now_ms, out, &goes_on);
-        firn_arena_reset(&scratch);
+        firn_arena_reset(&scratch.arena);
     }
-    op->arena = outer;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }

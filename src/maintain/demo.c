@@ -154,10 +154,9 @@ static void count_scan(const struct firn_scan *scan, struct firn_table_cost *out
 static firn_status plan_once(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                              const struct firn_predicate *where, struct firn_table_cost *out, int64_t *elapsed_us)
 {
-    struct firn_arena turn, *outer = op->arena;
+    struct firn_scratch scratch;
     struct firn_scan scan;
-    firn_arena_init(&turn);
-    op->arena = &turn;
+    firn_scratch_begin(op, &scratch);
     int64_t started_us = firn_now_us(op);
     struct firn_scan_options options = { .where = where, .with_metrics = where != NULL };
     firn_status status =
@@ -171,8 +170,7 @@ static firn_status plan_once(struct firn_op *op, struct firn_pool *pool, struct 
         out->rows += scan.files[i].entry->file.record_count;
     }
     out->manifests = status == FIRN_OK ? scan.manifests.count : 0;
-    op->arena = outer;
-    firn_arena_done(&turn);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -144,22 +144,19 @@ static void take_whole(struct firn_look *look)
 static firn_status look_job(struct firn_op *op, void *context, size_t index)
 {
     const struct firn_looking *looking = context;
-    struct firn_arena arena;
-    struct firn_op inner = *op;
+    struct firn_scratch scratch;
     struct firn_look look = { .all = looking,
                               .file = &looking->run->files.items[index],
                               .out = &looking->results[index] };
-    firn_arena_init(&arena);
-    inner.arena = &arena;
-    firn_status status = look_at_file(&inner, &look);
-    op->error = inner.error;
+    firn_scratch_begin(op, &scratch);
+    firn_status status = look_at_file(op, &look);
     if (status != FIRN_OK && status != FIRN_CANCELLED && status != FIRN_LIMIT) {
         firn_log(op, FIRN_LOG_WARN, "file \"%.*s\" is taken as a whole: %s", FIRN_FMT(look.file->path), op->error.text);
         take_whole(&look);
         status = FIRN_OK;
     }
     look.out->files = 1;
-    firn_arena_done(&arena);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

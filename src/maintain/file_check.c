@@ -188,12 +188,9 @@ firn_status firn_file_check(struct firn_op *op, const struct firn_file_check *wh
         .found = found,
         .spec = firn_metadata_spec(what->metadata, file->spec_id),
     };
-    struct firn_arena arena;
-    struct firn_op inner = *op;
-    firn_arena_init(&arena);
-    inner.arena = &arena;
-    firn_status status = check_file(&inner, &checked);
-    op->error = inner.error;
-    firn_arena_done(&arena);
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
+    firn_status status = check_file(op, &checked);
+    firn_scratch_end(op, &scratch);
     return firn_context(op, status, "file %.*s", FIRN_FMT(file->path));
 }

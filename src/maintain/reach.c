@@ -80,9 +80,8 @@ static firn_status visit_file(struct firn_op *op, const struct walk *walk, enum 
 static firn_status run_job(struct firn_op *op, void *context, size_t index)
 {
     struct walk *walk = context;
-    struct firn_arena scratch, *outer = op->arena;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = firn_op_check(op);
     if (status == FIRN_OK)
         status = walk->job(op, walk, walk->items[index]);
@@ -90,8 +89,7 @@ static firn_status run_job(struct firn_op *op, void *context, size_t index)
         firn_log(op, FIRN_LOG_WARN, "passing over a file that is gone, with what only it named: %s", op->error.text);
         status = FIRN_OK;
     }
-    op->arena = outer;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -42,17 +42,15 @@ static firn_status run_window(struct firn_op *op, struct window *window, size_t 
 firn_status firn_verify_each(struct firn_op *op, struct firn_verify *verify, size_t count,
                              const struct firn_verify_work *work)
 {
-    struct firn_arena scratch, *kept = op->arena;
+    struct firn_scratch scratch;
     firn_status status = FIRN_OK;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
     for (size_t first = 0; first < count && status == FIRN_OK; first += WINDOW) {
         struct window window = { .verify = verify, .work = work, .first = first };
         status = run_window(op, &window, FIRN_MIN(count - first, (size_t)WINDOW));
-        firn_arena_reset(&scratch);
+        firn_arena_reset(&scratch.arena);
     }
-    op->arena = kept;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

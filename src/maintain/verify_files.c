@@ -124,20 +124,18 @@ static firn_status check_file(struct firn_op *op, void *context, size_t index)
                                     .deep = verify->options->deep,
                                     .row_counts =
                                         entry->file.content == FIRN_CONTENT_DATA ? NULL : &verify->row_counts };
-    struct firn_arena scratch, *kept = op->arena;
+    struct firn_scratch scratch;
     struct firn_findings found;
-    firn_arena_init(&scratch);
-    firn_findings_init(&found, &scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
+    firn_findings_init(&found, op->arena);
     firn_status status = firn_op_check(op);
     if (status == FIRN_OK)
         status = firn_file_check(op, &what, &found);
     if (status == FIRN_OK)
         status = count_checked(op, verify, &entry->file, is_unreadable(&found));
-    op->arena = kept;
-    firn_findings_init(&checking->found[index], op->arena);
+    firn_findings_init(&checking->found[index], scratch.results);
     firn_findings_merge(&checking->found[index], &found);
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

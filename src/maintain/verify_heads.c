@@ -233,15 +233,13 @@ firn_status firn_verify_heads(struct firn_op *op, struct firn_verify *verify)
 {
     const struct firn_metadata *metadata = verify->metadata;
     firn_status status = FIRN_OK;
-    struct firn_arena scratch, *kept = op->arena;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
     for (uint32_t i = 0; i < metadata->ref_count && status == FIRN_OK; i++) {
         if (!is_known(metadata, i))
             status = check_head(op, verify, &metadata->refs[i]);
-        firn_arena_reset(&scratch);
+        firn_arena_reset(&scratch.arena);
     }
-    op->arena = kept;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }

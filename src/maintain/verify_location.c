@@ -38,15 +38,13 @@ static firn_status read_identity(struct firn_op *op, struct reading *reading, si
 static firn_status read_one(struct firn_op *op, void *context, size_t index)
 {
     struct reading *reading = context;
-    struct firn_arena scratch, *kept = op->arena;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = read_identity(op, reading, index);
-    op->arena = kept;
     struct firn_table_identity *other = &reading->others[index];
-    other->table_uuid = firn_text_copy(op->arena, other->table_uuid);
-    other->location = firn_text_copy(op->arena, other->location);
-    firn_arena_done(&scratch);
+    other->table_uuid = firn_text_copy(scratch.results, other->table_uuid);
+    other->location = firn_text_copy(scratch.results, other->location);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -41,13 +41,11 @@ static firn_status write_blobs(struct firn_op *op, struct firn_sink *sink, const
 
 static firn_status prove_vector(struct firn_op *op, struct firn_store *store, const struct firn_data_file *file)
 {
-    struct firn_arena arena, *results = op->arena;
+    struct firn_scratch scratch;
     struct firn_positions *positions;
-    firn_arena_init(&arena);
-    op->arena = &arena;
+    firn_scratch_begin(op, &scratch);
     firn_status status = firn_deletion_vector_read(op, store, file, &positions);
-    op->arena = results;
-    firn_arena_done(&arena);
+    firn_scratch_end(op, &scratch);
     if (status == FIRN_OK || status == FIRN_CANCELLED)
         return status;
     firn_context(op, status, "written file %.*s cannot be read back", FIRN_FMT(file->path));

@@ -247,15 +247,13 @@ static firn_status orc_has_rows(struct firn_op *op, struct firn_store *store, co
 firn_status firn_position_deletes_have_rows(struct firn_op *op, struct firn_store *store,
                                             const struct firn_data_file *file, bool *out)
 {
-    struct firn_arena arena, *results = op->arena;
+    struct firn_scratch scratch;
     *out = false;
-    firn_arena_init(&arena);
-    op->arena = &arena;
+    firn_scratch_begin(op, &scratch);
     firn_status status = file->format == FIRN_FILE_AVRO  ? avro_has_rows(op, store, file, out)
                          : file->format == FIRN_FILE_ORC ? orc_has_rows(op, store, file, out)
                                                          : parquet_has_rows(op, store, file, out);
-    op->arena = results;
-    firn_arena_done(&arena);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -161,13 +161,11 @@ static firn_status keep_texts(struct firn_op *op, struct rows *rows, const struc
 static firn_status keep_rows(struct firn_op *op, void *context, const struct firn_row_batch *batch)
 {
     struct rows *rows = context;
-    struct firn_arena scratch, *results = op->arena;
+    struct firn_scratch scratch;
     FIRN_TRY(keep_positions(op, rows, batch));
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = keep_texts(op, rows, batch);
-    op->arena = results;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -93,15 +93,13 @@ enum { ENTRIES_PER_BYTE_MAX = 16 };
 
 static firn_status count_blocks(struct firn_op *op, struct firn_bytes bytes, uint64_t *rows)
 {
-    struct firn_arena arena, *results = op->arena;
+    struct firn_scratch scratch;
     struct firn_avro_reader reader;
-    firn_arena_init(&arena);
-    op->arena = &arena;
+    firn_scratch_begin(op, &scratch);
     firn_status status = firn_avro_reader_init(op, bytes, &reader);
     if (status == FIRN_OK)
         status = firn_avro_reader_count(op, &reader, rows);
-    op->arena = results;
-    firn_arena_done(&arena);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 
@@ -157,16 +155,14 @@ firn_status firn_manifest_look(struct firn_op *op, struct firn_store *store, con
                                firn_manifest_visit *visit, void *context)
 {
     struct firn_manifest manifest;
-    struct firn_arena arena, *results = op->arena;
-    firn_arena_init(&arena);
-    op->arena = &arena;
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = firn_op_check(op);
     if (status == FIRN_OK)
         status = firn_manifest_read(op, store, metadata, row, options, &manifest);
     if (status == FIRN_OK)
         status = visit(op, context, &manifest);
-    op->arena = results;
-    firn_arena_done(&arena);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

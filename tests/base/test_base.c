@@ -92,6 +92,24 @@ static void files_that_may_not_grow_are_a_limit(void **state)
     assert_non_null(strstr(op->error.hint, "ulimit -f"));
 }
 
+static void scratch_goes_and_errors_stay(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_arena *results = op->arena;
+    struct firn_scratch outer, inner;
+    firn_scratch_begin(op, &outer);
+    firn_scratch_begin(op, &inner);
+    assert_ptr_equal(inner.results, &outer.arena);
+    struct firn_text kept = firn_text_copy(outer.results, firn_text_format(op->arena, "%d", 17));
+    CHECK_STATUS(op, FIRN_CORRUPT, firn_fail(op, FIRN_CORRUPT, "%.*s", FIRN_FMT(kept)));
+    firn_scratch_end(op, &inner);
+    assert_ptr_equal(op->arena, &outer.arena);
+    firn_scratch_end(op, &outer);
+    assert_ptr_equal(op->arena, results);
+    assert_string_equal(op->error.text, "17");
+    assert_true(firn_text_is(kept, "17"));
+}
+
 static void maps_keep_what_was_put(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -334,6 +352,7 @@ int main(void)
         TEST(printable_texts),
         TEST(messages_are_one_printable_line),
         TEST(files_that_may_not_grow_are_a_limit),
+        TEST(scratch_goes_and_errors_stay),
         TEST(maps_keep_what_was_put),
         TEST(varints_of_more_than_64_bits_fail),
         TEST(civil_dates_round_trip),
