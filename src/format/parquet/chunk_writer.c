@@ -404,12 +404,12 @@ static firn_status prepare_map(struct firn_op *op, struct firn_chunk_writer *wri
 static uint32_t list_fresh(const struct firn_vector *piece, uint32_t *map, uint32_t *fresh)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < piece->value_count; i++) {
-        uint32_t index = piece->indices[i];
-        if (map[index] != (uint32_t)NOT_MAPPED)
-            continue;
-        map[index] = (uint32_t)MAPPED_SOON;
-        fresh[count++] = index;
+    for (uint32_t i = 0; i < piece->value_count; i++) { /* which ones are fresh is hard to guess: no branch */
+        uint32_t index = piece->indices[i], known = map[index];
+        bool is_fresh = known == (uint32_t)NOT_MAPPED;
+        fresh[count] = index;
+        map[index] = is_fresh ? (uint32_t)MAPPED_SOON : known;
+        count += is_fresh;
     }
     return count;
 }

@@ -37,9 +37,14 @@ FIRN_ALWAYS_INLINE struct firn_key_words firn_key_words(struct firn_key key)
     } };
 }
 
-FIRN_ALWAYS_INLINE bool firn_key_has_words(size_t len)
+/* The content of fewer than 8 bytes as a number, which with the length tells it from others. */
+FIRN_ALWAYS_INLINE uint64_t firn_key_word(struct firn_key key)
 {
-    return len >= FIRN_KEY_WORDS_MIN && len <= FIRN_KEY_WORDS_MAX;
+    if (key.len >= sizeof(uint32_t))
+        return firn_load_le32(key.data) | (uint64_t)firn_load_le32(key.data + key.len - sizeof(uint32_t)) << 32;
+    if (key.len == 0)
+        return 0;
+    return key.data[0] | (uint64_t)key.data[key.len / 2] << 8 | (uint64_t)key.data[key.len - 1] << 16;
 }
 
 /* Both halves of a product, in one. */
@@ -58,7 +63,12 @@ FIRN_ALWAYS_INLINE uint32_t firn_key_hash(struct firn_key key, uint32_t width)
         uint64_t number = firn_load_le64(key.data);
         return (uint32_t)((number ^ number >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     }
-    if (!firn_key_has_words(width ? width : key.len))
+    size_t len = width ? width : key.len;
+    if (len < FIRN_KEY_WORDS_MIN)
+        return (uint32_t)(firn_key_mix(firn_key_word(key) ^ UINT64_C(0xa0761d6478bd642f),
+                                       len + UINT64_C(0xe7037ed1a0b428db)) >>
+                          32);
+    if (len > FIRN_KEY_WORDS_MAX)
         return (uint32_t)(XXH3_64bits(key.data, key.len) >> 32);
     struct firn_key_words words = firn_key_words(key);
     uint64_t outer = firn_key_mix(words.word[0] ^ UINT64_C(0xa0761d6478bd642f),
@@ -77,8 +87,11 @@ FIRN_ALWAYS_INLINE bool firn_key_same(struct firn_key a, struct firn_key b, uint
         return firn_load_le64(a.data) == firn_load_le64(b.data);
     if (a.len != b.len)
         return false;
-    if (!firn_key_has_words(width ? width : a.len))
-        return a.len == 0 || memcmp(a.data, b.data, a.len) == 0;
+    size_t len = width ? width : a.len;
+    if (len < FIRN_KEY_WORDS_MIN)
+        return firn_key_word(a) == firn_key_word(b);
+    if (len > FIRN_KEY_WORDS_MAX)
+        return memcmp(a.data, b.data, len) == 0;
     struct firn_key_words ours = firn_key_words(a), theirs = firn_key_words(b);
     uint64_t differing = 0;
     for (size_t i = 0; i < FIRN_COUNT_OF(ours.word); i++)
