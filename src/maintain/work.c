@@ -20,8 +20,9 @@ void firn_work_add_writes(struct firn_work *work, int64_t objects, int64_t bytes
 }
 
 /* What a rewrite does with inputs (rewrite/window.c): up to this size one read; else the end of the file, and for each
- * row group its page indexes and a chunk a column. */
+ * row group its page indexes and a chunk a column, in pieces of this size where it is larger than two of them. */
 #define WHOLE_FETCH_BYTES_MAX (INT64_C(8) << 20)
+#define PIECE_BYTES           (INT64_C(8) << 20)
 /* Of a file that does not tell where its row groups begin. */
 #define ROW_GROUP_BYTES (INT64_C(128) << 20)
 
@@ -40,12 +41,20 @@ static int64_t count_row_groups(const struct firn_data_file *file, int64_t bytes
     return FIRN_MAX(bytes / ROW_GROUP_BYTES + (bytes % ROW_GROUP_BYTES != 0), 1);
 }
 
+/* All columns are taken to be of one size. */
+static int64_t count_chunk_reads(int64_t bytes, int64_t row_groups, int64_t leaves)
+{
+    int64_t chunk_bytes = bytes / (row_groups * FIRN_MAX(leaves, 1));
+    int64_t pieces = chunk_bytes <= 2 * PIECE_BYTES ? 1 : (chunk_bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+    return row_groups * (leaves * pieces + 1);
+}
+
 void firn_work_add_data_file(struct firn_work *work, const struct firn_data_file *file, int64_t bytes, int64_t leaves)
 {
     if (file->file_bytes <= WHOLE_FETCH_BYTES_MAX)
         firn_work_add_reads(work, 1, 1, FIRN_MAX(file->file_bytes, 0));
     else
-        firn_work_add_reads(work, 1, 1 + count_row_groups(file, bytes) * (leaves + 1), bytes);
+        firn_work_add_reads(work, 1, 1 + count_chunk_reads(bytes, count_row_groups(file, bytes), leaves), bytes);
 }
 
 void firn_work_add_output(struct firn_work *work, int64_t files, int64_t bytes)

@@ -1,16 +1,14 @@
-/* Runs are taken as far as they can be read side by side: of each there is a row group in memory. If that leaves out
- * most of the bin, everything is sorted, which costs no more then. */
+/* Runs are taken as far as they can be read side by side: of each there is a window on every column in memory. If that
+ * leaves out most of the bin, everything is sorted, which costs no more then. */
 #include "rewrite/bin_runs.h"
 
 #include "base/math.h"
+#include "rewrite/chunk_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define WHOLE_FILE_BYTES  (UINT64_C(8) << 20) /* up to here files are held as a whole */
-#define PAGE_BYTES        (UINT64_C(1) << 20)
-#define PAGE_BUFFERS      3 /* of each column: a page, its values, the dictionary */
-#define EXPANSION         4 /* of what is compressed, at most */
 #define TOLERANCE_DIVISOR 16
 
 enum { RUNS_MAX = 128 };
@@ -31,9 +29,14 @@ static uint64_t piece_memory(const struct firn_group_run *run, const struct firn
 {
     const struct firn_data_file *file = &run->group->inputs[piece->input];
     uint64_t bytes = (uint64_t)FIRN_MAX(file->file_bytes, 0);
-    if (bytes > WHOLE_FILE_BYTES)
-        bytes /= FIRN_MAX(file->split_offset_count, 1u);
-    return bytes + PAGE_BUFFERS * FIRN_MIN(EXPANSION * bytes, run->schema.leaf_count * PAGE_BYTES);
+    bool is_whole = bytes <= WHOLE_FILE_BYTES;
+    const struct firn_row_group_size size = {
+        .bytes = is_whole ? bytes : bytes / FIRN_MAX(file->split_offset_count, 1u),
+        .row_bytes = (double)bytes / (double)FIRN_MAX(file->record_count, 1),
+        .leaf_count = run->schema.leaf_count,
+        .is_whole = is_whole,
+    };
+    return firn_chunk_memory_least(&size);
 }
 
 static void add_piece(const struct firn_group_run *run, const struct firn_rewrite_bin *bin, uint32_t index,

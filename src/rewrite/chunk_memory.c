@@ -5,10 +5,12 @@
 #include "base/math.h"
 #include "format/parquet/page.h"
 
-#define PAGE_BYTES      (INT64_C(1) << 20)    /* what a page of a large chunk takes, by most writers' default */
-#define PAGE_BUFFERS    3                     /* its bytes, its values, the dictionary */
+#define PAGE_BYTES      (INT64_C(1) << 20)    /* what a page takes, by most writers' default */
+#define PAGE_ROWS       20000                 /* and how many rows it has: write.parquet.page-row-limit */
+#define PAGE_BUFFERS    3                     /* its bytes, its values, the dictionary or what is larger than others */
+#define EXPANSION       4                     /* of what is compressed, at most */
 #define PIECE_BYTES_MIN (UINT64_C(256) << 10) /* of a chunk, that is worth a request */
-#define PIECE_BYTES_MAX (UINT64_C(4) << 20)
+#define PIECE_BYTES_MAX (UINT64_C(8) << 20)
 #define VALUE_BYTES     8 /* of a value, unless the chunk's size says more */
 
 /* Bytes of a large file's chunk. */
@@ -17,10 +19,25 @@ static uint64_t chunk_bytes(const struct firn_chunk_memory_terms *terms, uint32_
     return terms->file.len > 0 ? 0 : (uint64_t)FIRN_MAX(terms->row_group->chunks[index].compressed_bytes, 0);
 }
 
+/* How many data pages a chunk has; 0: not recorded. */
+static int64_t page_count(const struct firn_column_chunk *chunk)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < chunk->encoding_stats_count; i++) {
+        const struct firn_encoding_stats *stats = &chunk->encoding_stats[i];
+        if (stats->page_type == FIRN_PAGE_DATA || stats->page_type == FIRN_PAGE_DATA_V2)
+            count += FIRN_MAX(stats->count, 0);
+    }
+    return count;
+}
+
 static uint64_t page_memory(const struct firn_chunk_memory_terms *terms, uint32_t index)
 {
-    int64_t bytes = terms->row_group->chunks[index].uncompressed_bytes;
-    return PAGE_BUFFERS * (uint64_t)FIRN_MIN(FIRN_MAX(bytes, 0), PAGE_BYTES);
+    const struct firn_column_chunk *chunk = &terms->row_group->chunks[index];
+    int64_t all = FIRN_MAX(chunk->uncompressed_bytes, 0), count = page_count(chunk);
+    uint64_t most = (uint64_t)FIRN_MIN(all, PAGE_BYTES), page = count > 0 ? (uint64_t)(all / count) : most;
+    bool has_dictionary = chunk->dictionary_page_offset > 0;
+    return (PAGE_BUFFERS - 1) * page + (has_dictionary ? FIRN_MAX(page, most) : page);
 }
 
 /* What columns hold if it is no more than `most` of any chunk. */
@@ -96,4 +113,12 @@ struct firn_chunk_memory firn_chunk_memory_find(struct firn_op *op, const struct
     memory.piece_bytes = (size_t)FIRN_MIN(FIRN_MAX(piece, PIECE_BYTES_MIN), PIECE_BYTES_MAX);
     find_held(terms, FIRN_CHUNK_PIECES * memory.piece_bytes, &memory);
     return memory;
+}
+
+uint64_t firn_chunk_memory_least(const struct firn_row_group_size *size)
+{
+    uint64_t pieces = size->leaf_count * FIRN_CHUNK_PIECES * PIECE_BYTES_MIN, pages = size->leaf_count * PAGE_BYTES;
+    pages = FIRN_MIN(pages, EXPANSION * size->bytes);
+    pages = (uint64_t)FIRN_MIN((double)pages, PAGE_ROWS * EXPANSION * size->row_bytes);
+    return (size->is_whole ? size->bytes : FIRN_MIN(size->bytes, pieces)) + PAGE_BUFFERS * pages;
 }

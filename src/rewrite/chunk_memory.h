@@ -24,4 +24,14 @@ struct firn_chunk_memory_terms {
 /* Looks at the file's dictionary pages if they are there: what is wrong with them is for their readers to say. */
 struct firn_chunk_memory firn_chunk_memory_find(struct firn_op *op, const struct firn_chunk_memory_terms *terms);
 
+/* The least that will do for the columns of a row group of which only sizes are known, read in pieces if it is large.
+ */
+struct firn_row_group_size {
+    uint64_t bytes; /* in the file */
+    double row_bytes;
+    uint32_t leaf_count;
+    bool is_whole; /* its file is held as a whole */
+};
+uint64_t firn_chunk_memory_least(const struct firn_row_group_size *size);
+
 #endif

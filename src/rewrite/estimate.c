@@ -186,6 +186,7 @@ static firn_status find_large_source(struct firn_op *op, struct sample *sample, 
         return FIRN_OK;
     }
     FIRN_TRY(firn_row_slice_chunk(op, sample->window, out->slice, out->plan->levels, NULL, &out->from));
+    out->from.piece_bytes = FIRN_MIN(out->from.piece_bytes, 2 * (size_t)sample->bytes_wanted);
     return firn_chunk_source_begin(op, &out->from, &out->piece);
 }
 

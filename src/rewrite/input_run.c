@@ -38,6 +38,7 @@ static firn_status read_batch(struct firn_op *op, struct firn_input_run *input)
         uint32_t rows = firn_sort_reader_plan(&input->reader, &input->window, input->batch_bytes);
         if (rows == 0)
             return FIRN_OK;
+        FIRN_TRY(firn_sort_reader_stage(op, &input->reader, &input->window, &rows));
         FIRN_TRY(firn_sort_reader_step(op, &input->reader, &input->window, rows));
         firn_window_advance(op, &input->window, rows);
     }

@@ -376,6 +376,52 @@ static void a_chunk_may_be_larger_than_the_memory(void **state)
     folder_remove(wide.folder);
 }
 
+/* Numbers of a row each, in order. */
+static const char *numbers(struct firn_op *op, int rows)
+{
+    struct firn_buffer text = { 0 };
+    for (int row = 0; row < rows; row++)
+        append(op, &text, firn_text_format(op->arena, "%08d ", row).data);
+    return take_text(op, &text);
+}
+
+/* Of sorted files whose row groups do not fit, side by side, windows do. */
+static void large_row_groups_are_merged(void **state)
+{
+    enum { RUNS = 3, ROWS = 3000, TEXT_BYTES = 4000, READS_MAX = RUNS * 40 };
+    struct wide wide;
+    struct firn_op *op = test_op(state);
+    wide_begin(op, &wide, 2, 10, 1);
+    struct firn_output_schema output = fixture_schema(op, wide_schema(op, 2));
+    const char *texts[] = { numbers(op, ROWS), one_letter_texts(op, ROWS, TEXT_BYTES, 9) };
+    struct firn_chunk_options options = firn_chunk_options_default();
+    options.codec = FIRN_CODEC_NONE;
+    options.dictionary = false;
+    int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/sorted.parquet", output.footer, texts, 1, options);
+    struct firn_data_file files[RUNS];
+    struct firn_rewrite_piece pieces[RUNS];
+    static const uint32_t runs[RUNS] = { 0, 1, 2 };
+    for (uint32_t i = 0; i < RUNS; i++) {
+        files[i] = fixture_file("mem:/t/data/sorted.parquet", bytes, ROWS);
+        pieces[i] = (struct firn_rewrite_piece){ i, 0, (uint64_t)bytes };
+    }
+    const struct firn_rewrite_bin bin = {
+        .pieces = pieces, .piece_count = RUNS, .piece_runs = runs, .run_count = RUNS
+    };
+    wide.run.files = files; /* 12 MB each */
+    wide.run.file_count = RUNS;
+    wide.run.bins = &bin;
+    wide.run.bin_count = 1;
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        struct firn_rewrite_result result;
+        fixture_execute_within_to(op, &wide.run, (size_t)64 << 20, threads, &result);
+        assert_int_equal(result.sort_ways[FIRN_SORT_WAY_MERGED], 1);
+        CHECK(result.requests <= READS_MAX, "%u threads: %" PRIu64, threads, result.requests);
+    }
+    firn_store_close(wide.store);
+    folder_remove(wide.folder);
+}
+
 /* Two row groups: what rows take is known from short ones when the long ones come. */
 static void rows_may_become_long(void **state)
 {
@@ -619,6 +665,7 @@ int main(void)
         TEST(a_thousand_columns_are_sorted_in_little_memory),
         TEST(large_row_groups_are_read_once),
         TEST(a_chunk_may_be_larger_than_the_memory),
+        TEST(large_row_groups_are_merged),
         TEST(rows_may_become_long),
         TEST(rows_may_be_small_in_their_file),
         TEST(values_may_be_huge),

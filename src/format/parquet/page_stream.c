@@ -5,7 +5,12 @@
 
 void firn_page_stream_init(struct firn_page_stream *stream, const struct firn_chunk_source *source)
 {
-    *stream = (struct firn_page_stream){ .source = *source, .in = firn_cursor_of(source->bytes), .is_lent = true };
+    *stream = (struct firn_page_stream){
+        .source = *source,
+        .in = firn_cursor_of(source->bytes),
+        .window_bytes = source->piece_bytes,
+        .is_lent = true,
+    };
 }
 
 void firn_page_stream_done(struct firn_page_stream *stream)
@@ -46,13 +51,20 @@ firn_status firn_chunk_source_begin(struct firn_op *op, struct firn_chunk_source
     return FIRN_OK;
 }
 
+/* Lets windows grow for a page of this size: somewhat beyond it, since each takes two reads that is larger again. */
+static void make_room(struct firn_page_stream *stream, uint64_t page_bytes)
+{
+    if (page_bytes > stream->window_bytes)
+        stream->window_bytes = page_bytes + FIRN_MIN(page_bytes / 4, stream->source.piece_bytes);
+}
+
 /* Reads what follows, at least `missing` bytes of it: behind what is left, in a window that no page was given of. */
 static firn_status read_on(struct firn_op *op, struct firn_page_stream *stream, uint64_t missing)
 {
     const struct firn_chunk_source *source = &stream->source;
     size_t left = firn_cursor_left(&stream->in);
-    uint64_t piece = source->piece_bytes > left ? source->piece_bytes - left : 0;
-    size_t len = (size_t)FIRN_MIN(FIRN_MAX(missing, piece), bytes_beyond(stream));
+    make_room(stream, left + missing);
+    size_t len = (size_t)FIRN_MIN(stream->window_bytes - left, bytes_beyond(stream));
     uint8_t window = stream->window ^ stream->is_lent;
     struct firn_buffer *buffer = &stream->windows[window];
     if (window == stream->window && left > 0)

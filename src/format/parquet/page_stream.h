@@ -14,7 +14,7 @@ struct firn_chunk_source {
     firn_chunk_read *read;   /* gives the rest; NULL: there is none */
     void *context;
     uint64_t offset, len; /* of the chunk, where it is read */
-    size_t piece_bytes;   /* to read at once; one piece is held beside the one being read */
+    size_t piece_bytes;   /* to read at once, more for larger pages; one piece is held beside the one being read */
 };
 static inline struct firn_chunk_source firn_chunk_source_of(struct firn_bytes bytes)
 {
@@ -31,6 +31,7 @@ struct firn_page_stream {
     uint64_t start;                /* and where that begins in the chunk */
     struct firn_buffer windows[2]; /* a page lies in one of them; when it is passed, the other one takes what follows */
     uint8_t window;                /* that `in` is on */
+    uint64_t window_bytes;         /* how large one is */
     bool is_lent;                  /* a page was given of what is at hand, */
     bool was_lent;                 /* one before the last */
 };
