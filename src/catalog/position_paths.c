@@ -5,11 +5,9 @@
 #include "catalog/position_paths.h"
 
 #include "base/utf8.h"
-#include "format/parquet/reader.h"
 #include "table/delete_index.h"
+#include "table/parquet_chunk.h"
 #include "table/parquet_footer.h"
-
-#define CHUNK_BYTES_MAX (UINT64_C(1) << 30)
 
 struct path_search {
     struct firn_object *object;
@@ -61,17 +59,11 @@ static firn_status search_pages(struct firn_op *op, struct path_search *search, 
 }
 
 static firn_status search_chunk(struct firn_op *op, struct path_search *search, const struct firn_parquet_node *leaf,
-                                const struct firn_row_group *group, struct firn_buffer *bytes)
+                                const struct firn_row_group *group)
 {
-    const struct firn_column_chunk *chunk = &group->chunks[leaf->leaf_index];
     struct firn_chunk_reader *reader;
-    uint64_t offset, len;
-    firn_column_chunk_range(chunk, &offset, &len);
-    if (len > CHUNK_BYTES_MAX)
-        return firn_fail(op, FIRN_LIMIT, "a column chunk of %" PRIu64 " bytes is too large", len);
-    FIRN_TRY(firn_object_read_range(op, search->object, offset, len, bytes));
-    FIRN_TRY(firn_chunk_reader_open(op, leaf, chunk, group->row_count, firn_buffer_bytes(bytes),
-                                    (struct firn_chunk_reader_options){ 0 }, &reader));
+    FIRN_TRY(firn_parquet_chunk_open(op, search->object, leaf, &group->chunks[leaf->leaf_index], group->row_count,
+                                     (struct firn_chunk_reader_options){ 0 }, &reader));
     firn_status status = search_pages(op, search, reader);
     firn_chunk_reader_close(reader);
     return status;
@@ -85,7 +77,7 @@ static firn_status search_file(struct firn_op *op, struct path_search *search, s
     if (!leaf)
         return firn_fail(op, FIRN_UNSUPPORTED, "the file has no column file_path");
     for (uint32_t i = 0; i < footer->row_group_count && search->named.len == 0; i++)
-        FIRN_TRY(search_chunk(op, search, leaf, &footer->row_groups[i], bytes));
+        FIRN_TRY(search_chunk(op, search, leaf, &footer->row_groups[i]));
     return FIRN_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "format/parquet/page_strict.h"
 #include "maintain/file_check_parts.h"
 #include "table/parquet_bloom.h"
+#include "table/parquet_chunk.h"
 
 /* One leaf column of one file being read. */
 struct values_check {
@@ -174,13 +175,8 @@ static firn_status read_chunk(struct firn_op *op, struct values_check *check, co
     const struct firn_column_chunk *chunk = &group->chunks[check->index];
     struct firn_chunk_reader_options options = { .crc_check = true, .codec_context = parquet->codecs };
     struct firn_chunk_reader *reader;
-    uint64_t offset, len;
-    firn_column_chunk_range(chunk, &offset, &len);
-    if (chunk->is_encrypted)
-        return firn_fail(op, FIRN_UNSUPPORTED, "column '%.*s' is encrypted", FIRN_FMT(check->leaf->node->path));
-    FIRN_TRY(firn_check_read(op, parquet, offset, len));
-    FIRN_TRY(firn_chunk_reader_open(op, check->leaf->node, chunk, group->row_count, firn_buffer_bytes(&parquet->bytes),
-                                    options, &reader));
+    FIRN_TRY(firn_parquet_chunk_open(op, parquet->checked->object, check->leaf->node, chunk, group->row_count, options,
+                                     &reader));
     firn_status status = read_pages(op, check, place, reader);
     firn_chunk_reader_close(reader);
     return status;

@@ -1,6 +1,7 @@
 /* Pages and page indexes of Parquet files for firn inspect. parquet-format, "Data Pages", "Page Index". */
 #include "base/math.h"
 #include "maintain/inspect_parquet.h"
+#include "table/parquet_chunk.h"
 
 static const char *page_type_name(enum firn_page_type type)
 {
@@ -34,25 +35,32 @@ static json_t *page_json(struct firn_arena *arena, const struct firn_parquet_nod
     return out;
 }
 
-firn_status firn_inspect_pages(struct firn_op *op, struct firn_inspected *inspected,
-                               const struct firn_parquet_node *leaf, const struct firn_column_chunk *chunk,
-                               json_t *column)
+static firn_status add_pages(struct firn_op *op, struct firn_page_stream *stream, const struct firn_parquet_node *leaf,
+                             const struct firn_column_chunk *chunk, json_t *pages)
 {
-    uint64_t offset, len;
-    json_t *pages = json_array();
     int64_t values_seen = 0;
-    firn_json_set(column, "pages", pages);
-    firn_column_chunk_range(chunk, &offset, &len);
-    FIRN_TRY(firn_inspect_read(op, inspected, offset, len));
-    struct firn_cursor in = firn_cursor_of(firn_buffer_bytes(&inspected->bytes));
-    while (values_seen < chunk->value_count && firn_cursor_left(&in) > 0) { /* what follows is padding */
+    while (values_seen < chunk->value_count && firn_page_stream_has_more(stream)) { /* what follows is padding */
         struct firn_page page;
-        FIRN_TRY(firn_page_next(op, &in, true, &page));
+        FIRN_TRY(firn_page_stream_next(op, stream, true, &page));
         if (page.header.type == FIRN_PAGE_DATA || page.header.type == FIRN_PAGE_DATA_V2)
             values_seen += page.header.value_count;
         json_array_append_new(pages, page_json(op->arena, leaf, &page));
     }
     return FIRN_OK;
+}
+
+firn_status firn_inspect_pages(struct firn_op *op, struct firn_inspected *inspected,
+                               const struct firn_parquet_node *leaf, const struct firn_column_chunk *chunk,
+                               json_t *column)
+{
+    const struct firn_chunk_source source = firn_parquet_chunk_source(inspected->object, chunk);
+    struct firn_page_stream stream;
+    json_t *pages = json_array();
+    firn_json_set(column, "pages", pages);
+    firn_page_stream_init(&stream, &source);
+    firn_status status = add_pages(op, &stream, leaf, chunk, pages);
+    firn_page_stream_done(&stream);
+    return status;
 }
 
 static firn_status add_offset_index(struct firn_op *op, struct firn_bytes bytes, json_t *column)

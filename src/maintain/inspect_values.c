@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "format/parquet/order.h"
 #include "maintain/inspect_parquet.h"
+#include "table/parquet_chunk.h"
 
 #define INT96_BYTES 12
 
@@ -100,12 +101,8 @@ static firn_status tally_chunk(struct firn_op *op, struct firn_inspected *inspec
     struct firn_chunk_reader_options options = { .crc_check = true, .codec_context = inspected->codec_context };
     struct firn_chunk_reader *reader;
     struct firn_vector vector;
-    uint64_t offset, len;
     bool has_page = true;
-    firn_column_chunk_range(chunk, &offset, &len);
-    FIRN_TRY(firn_inspect_read(op, inspected, offset, len));
-    FIRN_TRY(firn_chunk_reader_open(op, tally->leaf, chunk, row_count, firn_buffer_bytes(&inspected->bytes), options,
-                                    &reader));
+    FIRN_TRY(firn_parquet_chunk_open(op, inspected->object, tally->leaf, chunk, row_count, options, &reader));
     firn_status status = FIRN_OK;
     while (status == FIRN_OK && has_page) {
         status = firn_chunk_reader_next(op, reader, &vector, &has_page);

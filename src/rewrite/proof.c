@@ -2,8 +2,8 @@
 #include "rewrite/proof.h"
 
 #include "base/math.h"
-#include "format/parquet/reader.h"
 #include "rewrite/fingerprint.h"
+#include "table/parquet_chunk.h"
 
 static firn_status parse_back(struct firn_op *op, struct firn_object *object, uint64_t footer_bytes,
                               struct firn_buffer *buffer, struct firn_footer **out)
@@ -70,21 +70,16 @@ static firn_status add_chunk(struct firn_op *op, struct firn_chunk_reader *reade
 }
 
 static firn_status prove_chunk(struct firn_op *op, const struct content_proof *proof, uint32_t leaf,
-                               const struct firn_row_group *row_group, struct firn_buffer *buffer,
-                               struct firn_fingerprinter *fingerprinter)
+                               const struct firn_row_group *row_group, struct firn_fingerprinter *fingerprinter)
 {
-    const struct firn_column_chunk *chunk = &row_group->chunks[leaf];
-    uint64_t offset, len;
     struct firn_chunk_reader *reader;
-    firn_column_chunk_range(chunk, &offset, &len);
-    FIRN_TRY(firn_object_read_range(op, proof->object, offset, len, buffer));
     struct firn_chunk_reader_options options = {
         .crc_check = true,
         .keep_dictionary = true,
         .codec_context = proof->run->codec,
     };
-    FIRN_TRY(firn_chunk_reader_open(op, proof->footer->leaves[leaf], chunk, row_group->row_count,
-                                    firn_buffer_bytes(buffer), options, &reader));
+    FIRN_TRY(firn_parquet_chunk_open(op, proof->object, proof->footer->leaves[leaf], &row_group->chunks[leaf],
+                                     row_group->row_count, options, &reader));
     firn_status status = add_chunk(op, reader, fingerprinter);
     firn_chunk_reader_close(reader);
     return status;
@@ -94,11 +89,9 @@ static firn_status prove_leaf(struct firn_op *op, void *context, size_t index)
 {
     struct content_proof *proof = context;
     struct firn_fingerprinter fingerprinter = { 0 };
-    struct firn_buffer buffer = { 0 };
     firn_status status = FIRN_OK;
     for (uint32_t i = 0; status == FIRN_OK && i < proof->footer->row_group_count; i++)
-        status = prove_chunk(op, proof, (uint32_t)index, &proof->footer->row_groups[i], &buffer, &fingerprinter);
-    firn_buffer_done(&buffer);
+        status = prove_chunk(op, proof, (uint32_t)index, &proof->footer->row_groups[i], &fingerprinter);
     proof->sums[index] = firn_hash128_add(proof->sums[index], firn_fingerprinter_sum(&fingerprinter));
     return status;
 }
