@@ -8,7 +8,8 @@
 
 enum {
     LENGTH_BYTES = 4,
-    PAGES_PER_TRIAL = 32,
+    TRIAL_PAGES_MIN = 32,
+    TRIAL_PAGES_MAX = 256,
     LARGER_DIVISOR = 100 /* a quick form may be larger by one part in so many */
 };
 
@@ -51,28 +52,40 @@ static firn_status compress_at(struct firn_op *op, struct firn_page_writer *writ
     return FIRN_OK;
 }
 
-/* Compresses thoroughly, then quickly, the quickest way first, and keeps what is quick and hardly larger; so for the
- * pages to come. */
-static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
+/* Compresses thoroughly, then quickly, the quickest way first, and keeps what is quick and hardly larger. Gives how
+ * that was. */
+static firn_status compress_ways(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw,
+                                 int32_t *level)
 {
     static const int32_t quick_levels[] = { FIRN_CODEC_LEVEL_NO_REPEATS, FIRN_CODEC_LEVEL_RARE_REPEATS,
                                             FIRN_CODEC_LEVEL_FEW_REPEATS, FIRN_CODEC_LEVEL_SHORT_REPEATS };
     struct firn_buffer *out = &writer->compressed;
     size_t thorough, quick;
-    writer->quick_level = FIRN_CODEC_LEVEL_DEFAULT;
-    writer->pages_to_trial = PAGES_PER_TRIAL - 1;
+    *level = FIRN_CODEC_LEVEL_DEFAULT;
     FIRN_TRY(compress_at(op, writer, writer->codec_level, raw, &thorough));
     for (size_t i = 0; i < FIRN_COUNT_OF(quick_levels); i++) {
         out->len = thorough;
         FIRN_TRY(compress_at(op, writer, quick_levels[i], raw, &quick));
         if (quick > thorough + thorough / LARGER_DIVISOR)
             continue;
-        writer->quick_level = quick_levels[i];
+        *level = quick_levels[i];
         memmove(out->data, out->data + thorough, quick);
         out->len = quick;
         return FIRN_OK;
     }
     out->len = thorough;
+    return FIRN_OK;
+}
+
+/* Tries which way is best for this page, and those to come: twice as many as before when it was known. */
+static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
+{
+    int32_t level;
+    FIRN_TRY(compress_ways(op, writer, raw, &level));
+    bool was_known = writer->trial_pages > 0 && level == writer->quick_level;
+    writer->trial_pages = was_known ? FIRN_MIN(writer->trial_pages * 2, (uint32_t)TRIAL_PAGES_MAX) : TRIAL_PAGES_MIN;
+    writer->pages_to_trial = writer->trial_pages - 1;
+    writer->quick_level = level;
     return FIRN_OK;
 }
 
@@ -189,7 +202,9 @@ firn_status firn_page_writer_put_dictionary(struct firn_op *op, struct firn_page
     };
     if (writer->codec == FIRN_CODEC_NONE)
         return put_page(op, &header, values, (struct firn_bytes){ 0 }, values.len, out, sizes);
-    FIRN_TRY(compress(op, writer, values));
+    firn_buffer_clear(&writer->compressed);
+    size_t len; /* what is best for data pages is not for this one */
+    FIRN_TRY(compress_at(op, writer, writer->codec_level, values, &len));
     return put_page(op, &header, firn_buffer_bytes(&writer->compressed), (struct firn_bytes){ 0 }, values.len, out,
                     sizes);
 }
