@@ -85,9 +85,9 @@ static firn_status add_column_index(struct firn_op *op, const struct firn_parque
     static const char *const orders[] = { "unordered", "ascending", "descending" };
     struct firn_column_index index;
     json_t *out = json_object();
-    json_t *pages = json_array();
     firn_json_set(column, "column_index", out);
     FIRN_TRY(firn_column_index_parse(op, bytes, &index));
+    json_t *pages = json_array();
     firn_json_set_text(out, "order", firn_text_of(orders[index.boundary_order]));
     firn_json_set(out, "pages", pages);
     for (uint32_t i = 0; i < index.page_count; i++) {
