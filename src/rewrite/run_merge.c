@@ -259,22 +259,29 @@ static firn_status join_keys(struct firn_op *op, struct firn_run_merge *merge)
 
 /* Their columns. */
 
+/* What parts are loaded through. */
+struct scratch {
+    struct firn_buffer body;
+    struct firn_run_values values;
+};
+
 static firn_status load_part(struct firn_op *op, const struct firn_run_merge *merge, const struct loaded_block *block,
-                             uint32_t leaf, struct firn_buffer *scratch)
+                             uint32_t leaf, struct scratch *scratch)
 {
     struct firn_held_column *column = &merge->turn->columns[leaf];
     struct firn_run_part head;
     struct firn_bytes body;
     struct firn_vector vector;
-    FIRN_TRY(firn_run_part_get(op, part_of(merge, block, leaf), merge->config.run->codec, &scratch[0], &head, &body));
-    FIRN_TRY(firn_run_vector_get(op, column->leaf, &head, body, &scratch[1], &vector));
+    FIRN_TRY(
+        firn_run_part_get(op, part_of(merge, block, leaf), merge->config.run->codec, &scratch->body, &head, &body));
+    FIRN_TRY(firn_run_vector_get(op, column->leaf, &head, body, &scratch->values, &vector));
     struct firn_vector done = firn_vector_part(&vector, 0, 0, block->done);
     vector = firn_vector_part(&vector, done.slot_count, done.value_count, block->end - block->done);
     return firn_held_column_append(op, column, &vector);
 }
 
 static firn_status load_rows(struct firn_op *op, const struct firn_run_merge *merge, const struct run_reader *reader,
-                             const struct loaded_block *block, uint32_t leaf, struct firn_buffer *scratch)
+                             const struct loaded_block *block, uint32_t leaf, struct scratch *scratch)
 {
     if (!reader->input)
         return load_part(op, merge, block, leaf, scratch);
@@ -286,17 +293,17 @@ static firn_status load_leaf(struct firn_op *op, void *context, size_t index)
 {
     const struct firn_run_merge *merge = context;
     uint32_t leaf = merge->config.run->leaf_order[index];
-    struct firn_buffer scratch[2] = { { 0 } };
+    struct scratch scratch = { 0 };
     firn_status status = FIRN_OK;
     firn_held_column_clear(&merge->turn->columns[leaf]);
     for (uint32_t r = 0; status == FIRN_OK && r < merge->reader_count; r++) {
         const struct run_reader *reader = &merge->readers[r];
         for (size_t b = 0; status == FIRN_OK && b < reader->blocks.count; b++)
             if (reader->blocks.items[b].end > reader->blocks.items[b].done)
-                status = load_rows(op, merge, reader, &reader->blocks.items[b], leaf, scratch);
+                status = load_rows(op, merge, reader, &reader->blocks.items[b], leaf, &scratch);
     }
-    firn_buffer_done(&scratch[0]);
-    firn_buffer_done(&scratch[1]);
+    firn_buffer_done(&scratch.body);
+    firn_run_values_done(&scratch.values);
     return status;
 }
 

@@ -1,7 +1,8 @@
-/* A vector's body: its values, or the lengths of texts; levels; the bytes of texts. */
+/* A vector's body: its values, or the lengths of texts, where they are integers packed; levels; the bytes of texts. */
 #include "rewrite/run_part.h"
 
 #include "base/math.h"
+#include "rewrite/number_pack.h"
 
 enum {
     SKIPS = 15,          /* after a part that did not shrink enough so many are not tried */
@@ -71,13 +72,67 @@ firn_status firn_run_part_get(struct firn_op *op, struct firn_bytes bytes, struc
     return firn_codec_decompress(op, codec, FIRN_CODEC_LZ4_RAW, stored, scratch->data, scratch->len);
 }
 
+void firn_run_values_done(struct firn_run_values *values)
+{
+    firn_buffer_done(&values->values);
+    firn_buffer_done(&values->lengths);
+}
+
+static void copy_lengths(const struct firn_slice *texts, uint32_t count, int32_t *out)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (int32_t)texts[i].len;
+}
+
 static firn_status put_lengths(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
 {
-    uint8_t *at;
-    FIRN_TRY(firn_buffer_extend(op, out, vector->value_count * sizeof(uint32_t), &at));
-    for (uint32_t i = 0; i < vector->value_count; i++)
-        firn_store_le32(at + i * sizeof(uint32_t), vector->values.slice[i].len);
+    enum { AT_ONCE = 256 };
+    struct firn_number_range range = FIRN_NUMBER_RANGE_NONE;
+    int32_t lengths[AT_ONCE];
+    for (uint32_t first = 0, count; first < vector->value_count; first += count) {
+        count = FIRN_MIN(vector->value_count - first, (uint32_t)AT_ONCE);
+        copy_lengths(vector->values.slice + first, count, lengths);
+        firn_number_range_add_i32(&range, lengths, count);
+    }
+    FIRN_TRY(firn_numbers_begin(op, &range, out));
+    for (uint32_t first = 0, count; first < vector->value_count; first += count) {
+        count = FIRN_MIN(vector->value_count - first, (uint32_t)AT_ONCE);
+        copy_lengths(vector->values.slice + first, count, lengths);
+        FIRN_TRY(firn_numbers_put_i32(op, &range, lengths, count, out));
+    }
     return FIRN_OK;
+}
+
+static firn_status put_i32(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
+{
+    struct firn_number_range range = FIRN_NUMBER_RANGE_NONE;
+    firn_number_range_add_i32(&range, vector->values.int32, vector->value_count);
+    FIRN_TRY(firn_numbers_begin(op, &range, out));
+    return firn_numbers_put_i32(op, &range, vector->values.int32, vector->value_count, out);
+}
+
+static firn_status put_i64(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
+{
+    struct firn_number_range range = FIRN_NUMBER_RANGE_NONE;
+    firn_number_range_add_i64(&range, vector->values.int64, vector->value_count);
+    FIRN_TRY(firn_numbers_begin(op, &range, out));
+    return firn_numbers_put_i64(op, &range, vector->values.int64, vector->value_count, out);
+}
+
+/* What stands in front of the levels. */
+static firn_status put_values(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
+{
+    switch (vector->type) {
+    case FIRN_PARQUET_BYTE_ARRAY:
+        return put_lengths(op, vector, out);
+    case FIRN_PARQUET_INT32:
+        return put_i32(op, vector, out);
+    case FIRN_PARQUET_INT64:
+        return put_i64(op, vector, out);
+    default:
+        return firn_buffer_append(op, out, vector->values.any,
+                                  vector->value_count * firn_value_width(vector->type, vector->type_length));
+    }
 }
 
 static firn_status put_texts(struct firn_op *op, const struct firn_vector *vector, struct firn_buffer *out)
@@ -108,24 +163,64 @@ firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *ve
         .value_count = vector->value_count,
         .has_rep = vector->rep != NULL,
         .has_def = vector->def != NULL,
+        .held_bytes =
+            vector->value_count * (is_text ? sizeof(uint32_t) : firn_value_width(vector->type, vector->type_length)),
     };
-    if (is_text)
-        FIRN_TRY(put_lengths(op, vector, body));
-    else
-        FIRN_TRY(firn_buffer_append(op, body, vector->values.any,
-                                    vector->value_count * firn_value_width(vector->type, vector->type_length)));
+    FIRN_TRY(put_values(op, vector, body));
+    size_t before = body->len;
     FIRN_TRY(firn_buffer_append(op, body, vector->rep, head->has_rep ? vector->slot_count : 0));
     FIRN_TRY(firn_buffer_append(op, body, vector->def, head->has_def ? vector->slot_count : 0));
-    return is_text ? put_texts(op, vector, body) : FIRN_OK;
+    if (is_text)
+        FIRN_TRY(put_texts(op, vector, body));
+    head->held_bytes += body->len - before;
+    return FIRN_OK;
 }
 
-static firn_status get_texts(struct firn_op *op, const uint8_t *lengths, struct firn_bytes texts, uint32_t count,
+/* Taking values back: what stands in front of the levels, of `body`, which then begins with these. */
+
+static firn_status get_i32(struct firn_op *op, uint32_t count, struct firn_bytes *body, struct firn_buffer *out)
+{
+    FIRN_TRY(firn_buffer_resize_array(op, out, count, sizeof(int32_t)));
+    return firn_numbers_take_i32(body, count, (int32_t *)(void *)out->data) ? FIRN_OK : broken(op);
+}
+
+static firn_status get_i64(struct firn_op *op, uint32_t count, struct firn_bytes *body, struct firn_buffer *out)
+{
+    FIRN_TRY(firn_buffer_resize_array(op, out, count, sizeof(int64_t)));
+    return firn_numbers_take_i64(body, count, (int64_t *)(void *)out->data) ? FIRN_OK : broken(op);
+}
+
+static firn_status get_values(struct firn_op *op, struct firn_bytes *body, struct firn_run_values *scratch,
+                              struct firn_vector *out)
+{
+    size_t bytes = out->value_count * firn_value_width(out->type, out->type_length);
+    switch (out->type) {
+    case FIRN_PARQUET_BYTE_ARRAY:
+        return get_i32(op, out->value_count, body, &scratch->lengths);
+    case FIRN_PARQUET_INT32:
+        FIRN_TRY(get_i32(op, out->value_count, body, &scratch->values));
+        out->values.any = scratch->values.data;
+        return FIRN_OK;
+    case FIRN_PARQUET_INT64:
+        FIRN_TRY(get_i64(op, out->value_count, body, &scratch->values));
+        out->values.any = scratch->values.data;
+        return FIRN_OK;
+    default:
+        if (body->len < bytes)
+            return broken(op);
+        out->values.any = (void *)(uintptr_t)body->data;
+        *body = (struct firn_bytes){ body->data + bytes, body->len - bytes };
+        return FIRN_OK;
+    }
+}
+
+static firn_status get_texts(struct firn_op *op, const int32_t *lengths, struct firn_bytes texts, uint32_t count,
                              struct firn_buffer *slices)
 {
     FIRN_TRY(firn_buffer_resize_array(op, slices, count, sizeof(struct firn_slice)));
     struct firn_slice *to = (struct firn_slice *)(void *)slices->data;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t len = firn_load_le32(lengths + i * sizeof(uint32_t));
+        uint32_t len = (uint32_t)lengths[i];
         if (len > texts.len)
             return broken(op);
         to[i] = (struct firn_slice){ texts.data, len };
@@ -135,16 +230,10 @@ static firn_status get_texts(struct firn_op *op, const uint8_t *lengths, struct 
 }
 
 firn_status firn_run_vector_get(struct firn_op *op, const struct firn_parquet_node *leaf,
-                                const struct firn_run_part *head, struct firn_bytes body, struct firn_buffer *slices,
-                                struct firn_vector *out)
+                                const struct firn_run_part *head, struct firn_bytes body,
+                                struct firn_run_values *values, struct firn_vector *out)
 {
-    bool is_text = leaf->type == FIRN_PARQUET_BYTE_ARRAY;
-    size_t width = is_text ? sizeof(uint32_t) : firn_value_width(leaf->type, leaf->type_length);
-    size_t value_bytes = head->value_count * width;
     size_t rep_bytes = head->has_rep ? head->slot_count : 0, def_bytes = head->has_def ? head->slot_count : 0;
-    if (body.len < value_bytes + rep_bytes + def_bytes)
-        return broken(op);
-    const uint8_t *levels = body.data + value_bytes, *texts = levels + rep_bytes + def_bytes;
     *out = (struct firn_vector){
         .type = leaf->type,
         .type_length = leaf->type_length,
@@ -153,14 +242,17 @@ firn_status firn_run_vector_get(struct firn_op *op, const struct firn_parquet_no
         .row_count = head->row_count,
         .slot_count = head->slot_count,
         .value_count = head->value_count,
-        .rep = head->has_rep ? levels : NULL,
-        .def = head->has_def ? levels + rep_bytes : NULL,
-        .values = { .any = (void *)(uintptr_t)body.data },
     };
-    if (!is_text)
+    FIRN_TRY(get_values(op, &body, values, out));
+    if (body.len < rep_bytes + def_bytes)
+        return broken(op);
+    out->rep = head->has_rep ? body.data : NULL;
+    out->def = head->has_def ? body.data + rep_bytes : NULL;
+    if (leaf->type != FIRN_PARQUET_BYTE_ARRAY)
         return FIRN_OK;
-    struct firn_bytes rest = { texts, (size_t)(body.data + body.len - texts) };
-    FIRN_TRY(get_texts(op, body.data, rest, head->value_count, slices));
-    out->values.any = slices->data;
+    struct firn_bytes texts = { body.data + rep_bytes + def_bytes, body.len - rep_bytes - def_bytes };
+    const int32_t *lengths = (const int32_t *)(const void *)values->lengths.data;
+    FIRN_TRY(get_texts(op, lengths, texts, head->value_count, &values->values));
+    out->values.any = values->values.data;
     return FIRN_OK;
 }

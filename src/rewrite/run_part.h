@@ -1,5 +1,5 @@
 /* Parts of a block of sorted rows in temporary files: a leaf's rows, or their keys. A part is a head and a body,
- * compressed if that pays. */
+ * integers packed (number_pack.h), and compressed if that pays. */
 #ifndef FIRN_REWRITE_RUN_PART_H
 #define FIRN_REWRITE_RUN_PART_H
 
@@ -12,6 +12,7 @@ struct firn_run_part {
     uint32_t has_rep, has_def;
     uint32_t is_compressed;
     uint64_t body_bytes; /* before it is compressed */
+    uint64_t held_bytes; /* of a vector: what it takes in memory */
 };
 
 /* Begins a part at the end of `out`, behind which its body is to be appended; gives where. */
@@ -28,9 +29,14 @@ FIRN_CHECKED firn_status firn_run_part_get(struct firn_op *op, struct firn_bytes
 /* Appends the body of a vector's part and gives the head. Values must not be indices. */
 FIRN_CHECKED firn_status firn_run_vector_put(struct firn_op *op, const struct firn_vector *vector,
                                              struct firn_buffer *body, struct firn_run_part *head);
-/* The vector of a part of `leaf`; borrows from the body and from `slices`. Its values may not be aligned. */
+/* Memory for values that do not lie in a body as vectors have them. All zeros is ready for use. */
+struct firn_run_values {
+    struct firn_buffer values, lengths;
+};
+void firn_run_values_done(struct firn_run_values *values);
+/* The vector of a part of `leaf`; borrows from the body and from `values`. Its values may not be aligned. */
 FIRN_CHECKED firn_status firn_run_vector_get(struct firn_op *op, const struct firn_parquet_node *leaf,
                                              const struct firn_run_part *head, struct firn_bytes body,
-                                             struct firn_buffer *slices, struct firn_vector *out);
+                                             struct firn_run_values *values, struct firn_vector *out);
 
 #endif

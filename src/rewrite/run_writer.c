@@ -74,7 +74,7 @@ static firn_status make_part(struct firn_op *op, const struct writing *writing, 
             make_leaf_body(op, &writing->rows->columns[part], writing->rows->order + first, taken, &to->bytes, &head));
     else
         FIRN_TRY(make_key_body(op, writing->rows, first, head.row_count, &to->bytes));
-    size_t held_bytes = to->bytes.len - begin;
+    uint64_t held_bytes = is_leaf ? head.held_bytes : to->bytes.len - begin;
     FIRN_TRY(firn_run_part_end(op, head, begin, writer->run->codec, &writer->skips[part], &to->bytes));
     if (to->bytes.len - begin > UINT32_MAX)
         return firn_fail(op, FIRN_LIMIT, "%u rows take %zu bytes in one column, too many to be sorted", head.row_count,

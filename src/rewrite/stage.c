@@ -160,7 +160,7 @@ firn_status firn_stage_take(struct firn_op *op, const struct firn_stage *stage, 
     struct firn_vector all;
     FIRN_TRY(firn_spill_get(op, stage->spill, place->offset, (size_t)place->bytes, &strip->part));
     FIRN_TRY(firn_run_part_get(op, firn_buffer_bytes(&strip->part), stage->run->codec, &strip->body, &head, &body));
-    FIRN_TRY(firn_run_vector_get(op, node, &head, body, &strip->slices, &all));
+    FIRN_TRY(firn_run_vector_get(op, node, &head, body, &strip->values, &all));
     struct firn_vector passed = firn_vector_part(&all, 0, 0, done);
     *out = firn_vector_part(&all, passed.slot_count, passed.value_count, INT64_MAX);
     return FIRN_OK;
@@ -170,5 +170,5 @@ void firn_strip_done(struct firn_strip *strip)
 {
     firn_buffer_done(&strip->part);
     firn_buffer_done(&strip->body);
-    firn_buffer_done(&strip->slices);
+    firn_run_values_done(&strip->values);
 }

@@ -6,6 +6,7 @@
 
 #include "rewrite/group_run.h"
 #include "rewrite/held_column.h"
+#include "rewrite/run_part.h"
 #include "store/spill.h"
 
 struct firn_stage;
@@ -41,7 +42,8 @@ void firn_stage_writer_done(struct firn_stage_writer *writer);
 
 /* Memory for what is taken back. All zeros is ready for use. */
 struct firn_strip {
-    struct firn_buffer part, body, slices;
+    struct firn_buffer part, body;
+    struct firn_run_values values;
 };
 /* Rows of a leaf from `row` of the slice on, as far as the strip goes in which it lies. Borrows from `strip` until the
  * next call. Thread-safe. */
