@@ -8,15 +8,13 @@ usage: FIRN=path deletes.py --cache DIR [--files N] [--rows N] [--delete-files N
 import argparse
 import json
 import os
-import resource
 import shutil
-import subprocess
 import sys
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from measure import MB, SPARK_END, THREADS, Measure, spark_jars, warm
+from measure import MB, SPARK_END, THREADS, Measure, parse_and_make, spark_jars, warm
 
 SEED = 20240229
 KEY_SPACE = 10  # one row in ten has a key that is deleted
@@ -318,14 +316,7 @@ def main():
     parser.add_argument("--count", action="store_true", help="count the rows that are left, write nothing")
     parser.add_argument("--with-spark", action="store_true")
     parser.add_argument("--spark-memory", default="4g", help="of Spark's one process")
-    parser.add_argument("--generate", action="store_true", help="make the table and stop")
-    arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    table = Table(os.path.abspath(arguments.cache), arguments)
-    if arguments.generate:
-        return table.make()
-    # In a process of its own: a child begins with its parent's peak memory.
-    subprocess.run([sys.executable, __file__, "--generate", *sys.argv[1:]], check=True)
+    arguments, table = parse_and_make(parser, lambda chosen: Table(os.path.abspath(chosen.cache), chosen))
     runs = {"firn": run_firn}
     if arguments.with_spark:
         runs["spark"] = run_spark

@@ -47,6 +47,20 @@ def open_many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
+def parse_and_make(parser, make):
+    """The arguments, and what `make` gives for them: a thing whose own make() has run, in a process apart, since a child begins with its
+    parent's peak memory."""
+    parser.add_argument("--generate", action="store_true", help="make what is needed and stop")
+    arguments = parser.parse_args()
+    open_many_files()
+    made = make(arguments)
+    if arguments.generate:
+        made.make()
+        sys.exit()
+    subprocess.run([sys.executable, sys.argv[0], "--generate", *sys.argv[1:]], check=True)
+    return arguments, made
+
+
 SPARK_BEGIN = """
 import json, os, sys, time
 sys.path.insert(0, sys.argv[1])

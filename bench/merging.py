@@ -7,11 +7,9 @@ import argparse
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 
 from cases import CASES, Table
-from measure import MB, THREADS, Measure, open_many_files, warm
+from measure import MB, THREADS, Measure, parse_and_make, warm
 
 CASE = "a-plain"
 ORDER = "account_id"
@@ -83,14 +81,7 @@ def main():
     parser.add_argument("--sorted", type=int, default=4, help="groups that overlap")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--memory", default="1G", help="what firn may use")
-    parser.add_argument("--generate", action="store_true", help="make the table and stop")
-    arguments = parser.parse_args()
-    open_many_files()
-    table = Table(os.path.abspath(arguments.cache), CASE, CASES[CASE], arguments.files)
-    if arguments.generate:
-        return table.make()
-    # In a process of its own: a child begins with its parent's peak memory.
-    subprocess.run([sys.executable, __file__, "--generate", *sys.argv[1:]], check=True)
+    arguments, table = parse_and_make(parser, lambda chosen: Table(os.path.abspath(chosen.cache), CASE, CASES[CASE], chosen.files))
     print(f"{arguments.files * table.case.rows} rows; {THREADS} threads, --memory {arguments.memory}")
     print(f"{'':<34}{'inputs':>7}{'wall s':>8}{'cpu s':>8}{'peak MB':>9}{'out MB':>9}{'files':>7}{'written MB':>12}")
     shapes = {f"{arguments.sorted} that overlap": (arguments.sorted, 512 << 20), "one after the other": (1, 4 << 20)}

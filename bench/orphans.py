@@ -5,13 +5,11 @@ usage: FIRN=path orphans.py --cache DIR [--files N] [--delete] [--with-spark]
 """
 import argparse
 import os
-import resource
 import shutil
-import subprocess
 import sys
 import time
 
-from measure import MB, Measure, measure_spark
+from measure import MB, Measure, measure_spark, parse_and_make
 
 FOLDER_FILES = 1000
 COMMIT_FILES = 50000
@@ -111,14 +109,8 @@ def main():
     parser.add_argument("--files", type=int, default=100000)
     parser.add_argument("--delete", action="store_true", help="then let firn delete them: the files are made anew next time")
     parser.add_argument("--with-spark", action="store_true")
-    parser.add_argument("--generate", action="store_true", help="make the table and stop")
-    arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    source = Source(os.path.join(os.path.abspath(arguments.cache), f"orphans-{arguments.files}"), arguments.files)
-    if arguments.generate:
-        return source.make()
-    # In a process of its own: a child begins with its parent's peak memory.
-    subprocess.run([sys.executable, __file__, "--generate", "--cache", arguments.cache, "--files", str(arguments.files)], check=True)
+    arguments, source = parse_and_make(
+        parser, lambda chosen: Source(os.path.join(os.path.abspath(chosen.cache), f"orphans-{chosen.files}"), chosen.files))
     run_firn(source, "--dry-run")  # so that all find the folders in the cache
     runs = {"firn list": lambda: run_firn(source, "--dry-run")}
     if arguments.with_spark:

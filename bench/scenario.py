@@ -17,7 +17,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 from deletes import ENTRY, LIST
-from measure import INTEROP, MB, THREADS, Measure, open_many_files
+from measure import INTEROP, MB, THREADS, Measure, parse_and_make
 
 SEED = 20260705
 SMALLEST, GREATEST = 50_000, 2_000_000
@@ -293,14 +293,7 @@ def main():
     parser.add_argument("--limit", type=float, default=600, help="seconds that a read may take")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--keep", action="store_true", help="keep what was written")
-    parser.add_argument("--generate", action="store_true", help="make the table and stop")
-    arguments = parser.parse_args()
-    open_many_files()
-    stream = Stream(arguments)
-    if arguments.generate:
-        return stream.make()
-    # In a process of its own: a child begins with its parent's peak memory.
-    subprocess.run([sys.executable, __file__, "--generate", *sys.argv[1:]], check=True)
+    arguments, stream = parse_and_make(parser, Stream)
     scenario = Scenario(stream, arguments)
     before, after = scenario.run()
     print(f"\n{arguments.files} data files in {arguments.commits} commits, {arguments.strategy}; {THREADS} threads, --memory {arguments.memory}")

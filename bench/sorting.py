@@ -16,7 +16,7 @@ import sys
 from bench import Bench, loaded, summed_up, told, with_own
 from cases import CASES, Table
 from deletes import Limit, bytes_of
-from measure import MB, THREADS, Measure, measure_spark, open_many_files, warm
+from measure import MB, THREADS, Measure, measure_spark, parse_and_make, warm
 
 CASE = "a-plain"
 ORDERS = {"sort": "account_id", "zorder": "zorder(account_id, created_at)"}
@@ -155,14 +155,7 @@ def main():
     parser.add_argument("--with-spark", action="store_true")
     parser.add_argument("--spark-runs", type=int, default=1, help="Spark takes part in so many of the runs")
     parser.add_argument("--json", help="file for the results")
-    parser.add_argument("--generate", action="store_true", help="make the table and stop")
-    arguments = parser.parse_args()
-    open_many_files()
-    table = Table(os.path.abspath(arguments.cache), CASE, CASES[CASE], arguments.files)
-    if arguments.generate:
-        return table.make()
-    # In a process of its own: a child begins with its parent's peak memory.
-    subprocess.run([sys.executable, __file__, "--generate", *sys.argv[1:]], check=True)
+    arguments, table = parse_and_make(parser, lambda chosen: Table(os.path.abspath(chosen.cache), CASE, CASES[CASE], chosen.files))
     bench = Sorting(table, os.environ["FIRN"], arguments)
     runs = {}
     for number in range(arguments.runs):
