@@ -1,7 +1,9 @@
-/* Row groups in temporary files: what was put in comes back from any row on, flat and nested, in whatever pieces. */
+/* Rows in temporary files: what was put in comes back from any row on, flat and nested, in whatever pieces; blocks have
+ * their size whatever rows take. */
 #include "fixture.h"
 
 #include "rewrite/column.h"
+#include "rewrite/run_writer.h"
 #include "rewrite/stage.h"
 
 #define TEXTS_AND_LISTS                                                                                                \
@@ -98,11 +100,75 @@ static void another_number_of_rows_is_an_error(void **state)
     end(&test);
 }
 
+/* Texts of so many bytes, between short ones. */
+static const char *some_long_texts(struct firn_op *op, int short_count, int long_count, int bytes)
+{
+    struct firn_buffer text = { 0 };
+    for (int i = 0; i < 2 * short_count + long_count; i++) {
+        bool is_long = i >= short_count && i < short_count + long_count;
+        for (int k = 0; k < (is_long ? bytes : 1); k++)
+            CHECK_OK(op, firn_buffer_append(op, &text, "a", 1));
+        CHECK_OK(op, firn_buffer_append(op, &text, " ", 1));
+    }
+    CHECK_OK(op, firn_buffer_append(op, &text, "", 1));
+    const char *copy = firn_text_copy(op->arena, firn_text_of((const char *)text.data)).data;
+    firn_buffer_done(&text);
+    return copy;
+}
+
+static struct firn_sorted_rows rows_in_order(struct firn_op *op, const struct firn_held_column *column)
+{
+    uint32_t *order = FIRN_NEW_ARRAY(op->arena, uint32_t, column->row_count);
+    for (uint32_t i = 0; i < column->row_count; i++)
+        order[i] = i;
+    return (struct firn_sorted_rows){
+        .columns = column,
+        .leaf_count = 1,
+        .keys = { .bytes = (const uint8_t *)order, .width = sizeof *order, .count = column->row_count },
+        .order = order,
+        .count = column->row_count,
+    };
+}
+
+/* 100 rows of 5000 bytes among 6000 that take hardly any; a single row may pass what a block is to have. */
+static void blocks_of_long_rows_are_no_larger(void **state)
+{
+    enum { BLOCK_BYTES = 8000, MOST = 4 * BLOCK_BYTES };
+    struct firn_op *op = test_op(state);
+    const struct firn_rewrite_context context = { 0 };
+    struct firn_group_run run = { .context = &context };
+    struct firn_spill_config spill = { .expected_bytes = 1 };
+    struct firn_run_writer writer;
+    struct firn_sorted_run sorted = { 0 };
+    run.schema = fixture_schema(op, "{\"type\":\"struct\",\"schema-id\":0,\"fields\":["
+                                    "{\"id\":1,\"name\":\"t\",\"required\":false,\"type\":\"string\"}]}");
+    run.leaf_order = FIRN_NEW(op->arena, uint32_t);
+    struct firn_held_column column = { .leaf = run.schema.leaves[0].node };
+    struct firn_vector vector = fixture_vector(op, column.leaf, some_long_texts(op, 3000, 100, 5000));
+    CHECK_OK(op, firn_held_column_append(op, &column, &vector));
+    CHECK_OK(op, firn_codec_context_open(op, &run.codec));
+    struct firn_spill *file;
+    CHECK_OK(op, firn_spill_open(op, &spill, &file));
+    firn_run_writer_init(op, &writer, &run, file, BLOCK_BYTES);
+    struct firn_sorted_rows rows = rows_in_order(op, &column);
+    CHECK_OK(op, firn_run_writer_put(op, &writer, &rows, &sorted));
+    uint64_t all = 0;
+    for (size_t i = 0; i < sorted.blocks.count; i++) {
+        CHECK(sorted.blocks.items[i].held_bytes <= MOST, "block %zu: %" PRIu64, i, sorted.blocks.items[i].held_bytes);
+        all += sorted.blocks.items[i].held_bytes;
+    }
+    CHECK(all > 100 * 5000 && sorted.blocks.count < 400, "%" PRIu64 " bytes in %zu blocks", all, sorted.blocks.count);
+    firn_spill_close(file);
+    firn_codec_context_close(run.codec);
+    firn_held_column_done(&column);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(rows_come_back_from_any_row_on),
         TEST(another_number_of_rows_is_an_error),
+        TEST(blocks_of_long_rows_are_no_larger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
