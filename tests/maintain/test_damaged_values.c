@@ -9,11 +9,10 @@
 #define SCHEMA                                                                                                         \
     "{\"type\":\"struct\",\"schema-id\":0,\"fields\":["                                                                \
     "{\"id\":1,\"name\":\"z\",\"required\":false,\"type\":\"timestamp\"},"                                             \
-    "{\"id\":2,\"name\":\"s\",\"required\":false,\"type\":\"string\"},"                                                \
     "{\"id\":3,\"name\":\"l\",\"required\":false,\"type\":"                                                            \
     "{\"type\":\"list\",\"element-id\":4,\"element-required\":false,\"element\":\"int\"}}]}"
 
-static const char *const columns[] = { "1000 2000 ~ 3000", "a b a ~", "0.3=1 1.3=2 0.1 0.0 0.2" };
+static const char *const columns[] = { "1000 2000 ~ 3000", "0.3=1 1.3=2 0.1 0.0 0.2" };
 
 enum { ROWS = 4, LATER = 16, LZO = 3 };
 
@@ -84,7 +83,7 @@ static void check_error(struct firn_op *op, firn_status status, const struct cop
     *(is_later ? &met->later[known - known_values] : &met->damaged[known - known_values]) = true;
 }
 
-/* Inspects the copy and rewrites it. */
+/* Inspects the copy, and rewrites it if there is something wrong with it. */
 static void try_copy(struct firn_op *op, const struct copy *copy, struct met *met)
 {
     json_t *json;
@@ -94,8 +93,9 @@ static void try_copy(struct firn_op *op, const struct copy *copy, struct met *me
     struct firn_inspect_options options = { .values = true, .pages = true };
     CHECK_OK(op, firn_store_put(op, copy->store, file.path, false, copy->file));
     firn_status status = firn_file_inspect(op, copy->store, file.path, options, &json);
-    if (status != FIRN_OK)
-        check_error(op, status, copy, met);
+    if (status == FIRN_OK)
+        return;
+    check_error(op, status, copy, met);
     status = fixture_execute(op, &run, &result);
     if (status == FIRN_OK)
         firn_rewrite_result_discard(op, copy->store, &result);
@@ -106,7 +106,7 @@ static void try_copy(struct firn_op *op, const struct copy *copy, struct met *me
 static void try_every_byte(struct firn_op *op, struct copy *copy, struct met *met)
 {
     /* As Thrift has small numbers: -1, later values, ones far off; the first bytes of large ones; other types. */
-    static const uint8_t bytes[] = { 0x01, 0x06, 0x08, 0x10, 0x14, 0x16, 0x7e, 0x7f, 0x94, 0xa1, 0x9c };
+    static const uint8_t bytes[] = { 0x01, 0x06, 0x08, 0x14, 0x7e, 0x94 };
     uint8_t *file = firn_arena_alloc(op->arena, copy->file.len);
     memcpy(file, copy->file.data, copy->file.len);
     copy->file.data = file;
@@ -136,6 +136,7 @@ static void damaged_values_are_told_from_later_ones(void **state)
         struct firn_chunk_options options = firn_chunk_options_default();
         struct firn_buffer file = { 0 };
         options.page_v2 = page_v2;
+        options.codec = FIRN_CODEC_NONE; /* which is one, too */
         fixture_write(op, copy.store, PATH, schema.footer, columns, 1, options);
         CHECK_OK(op, firn_store_read(op, copy.store, firn_text_of(PATH), UINT64_MAX, &file));
         copy.file = firn_buffer_bytes(&file);
