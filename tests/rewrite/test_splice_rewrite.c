@@ -171,6 +171,60 @@ static void tiny_pages_are_joined(void **state)
     firn_store_close(test.store);
 }
 
+/* Pages of values as long as a file, half as many as a page may have. */
+static struct firn_chunk_options file_pages(enum firn_codec codec)
+{
+    struct firn_chunk_options options = page_options(false);
+    options.page_rows_max = NOISE_ROWS;
+    options.codec = codec;
+    return options;
+}
+
+static struct firn_rewrite_result join_file_pages(struct table_test *test, enum firn_codec codec)
+{
+    for (int i = 0; i < FILES_MAX; i++)
+        add_paged_file(test, file_pages(codec));
+    delete_by_positions(test);
+    return rewrite(test,
+                   (struct fixture_table){
+                       .version = 2, .schemas = NESTED, .properties = "\"write.parquet.page-row-limit\":\"8000\"" },
+                   (struct firn_layout_policy){ .layout = FIRN_LAYOUT_BALANCED });
+}
+
+static void check_joined(const struct written_page *written)
+{
+    CHECK(written->is_last || written->row_count > NOISE_ROWS || written->page->header.uncompressed_bytes >= 32 << 10,
+          "page %u of leaf %u: %" PRId64 " rows, %d bytes", written->index, written->leaf, written->row_count,
+          written->page->header.uncompressed_bytes);
+}
+
+static void values_are_joined_however_many_are_few_bytes(void **state)
+{
+    struct table_test test;
+    begin(&test, test_op(state), NESTED);
+    struct firn_rewrite_result result = join_file_pages(&test, FIRN_CODEC_ZSTD);
+    CHECK(result.rungs.reasons[FIRN_REASON_TINY_PAGE].pages > 0, "tiny pages");
+    check_pages_written(&test, &result, check_joined);
+    firn_store_close(test.store);
+}
+
+static void check_compressed_anew(const struct written_page *written)
+{
+    CHECK(written->is_last || written->row_count > NOISE_ROWS, "page %u of leaf %u: %" PRId64 " rows", written->index,
+          written->leaf, written->row_count);
+}
+
+/* Larger ones, too: it takes no more. */
+static void values_to_be_compressed_anew_are_joined(void **state)
+{
+    struct table_test test;
+    begin(&test, test_op(state), NESTED);
+    struct firn_rewrite_result result = join_file_pages(&test, FIRN_CODEC_SNAPPY);
+    check_pages("repacked", &result.rungs.rungs[FIRN_RUNG_REPACK], 0);
+    check_pages_written(&test, &result, check_compressed_anew);
+    firn_store_close(test.store);
+}
+
 static void check_order(const struct written_page *written)
 {
     CHECK(!written->after_values || !firn_encoding_is_dictionary(written->page->header.encoding),
@@ -530,6 +584,8 @@ int main(void)
         TEST(no_page_of_indices_comes_after_one_of_values),
         TEST(a_chunk_that_opens_the_row_group_is_kept),
         TEST(tiny_pages_are_joined),
+        TEST(values_are_joined_however_many_are_few_bytes),
+        TEST(values_to_be_compressed_anew_are_joined),
         TEST(every_refusal_has_its_reason),
         TEST(lineage_is_copied_with_the_pages),
         TEST(row_ids_are_added_beside_copied_pages),
