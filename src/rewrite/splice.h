@@ -85,7 +85,7 @@ void firn_splicer_done(struct firn_splicer *splicer);
 /* Bytes of a page in its file. */
 static inline int64_t firn_page_file_bytes(const struct firn_page *page)
 {
-    return (int64_t)(page->header_bytes.len + page->body.len);
+    return (int64_t)(page->header_bytes.len + page->body.len + page->tail.len);
 }
 
 #endif

@@ -165,9 +165,11 @@ static void check_prepended(struct firn_op *op, struct firn_codec_context *conte
     struct firn_bytes prefix = sample(op, prefix_len);
     struct firn_buffer joined = { 0 };
     uint8_t *out = firn_arena_alloc(op->arena, prefix_len + in.len + 1);
+    struct firn_bytes rest;
     bool done;
     CHECK_OK(op, firn_buffer_append(op, &joined, "kept", 4));
-    CHECK_OK(op, firn_codec_prepend(op, codec, prefix, packed, in.len, &joined, &done));
+    CHECK_OK(op, firn_codec_prepend(op, codec, prefix, packed, in.len, &joined, &rest, &done));
+    CHECK_OK(op, firn_buffer_append(op, &joined, rest.data, rest.len));
     CHECK(done, "%s %zu", firn_codec_name(codec), prefix_len);
     struct firn_bytes made = { joined.data + 4, joined.len - 4 };
     CHECK(memcmp(joined.data, "kept", 4) == 0 && firn_codec_length_plausible(codec, made, prefix_len + in.len), "%s",
@@ -231,25 +233,25 @@ static void test_prepend_refused(void **state)
     struct firn_op *op = test_op(state);
     struct firn_codec_context *context;
     struct firn_buffer out = { 0 };
-    struct firn_bytes in = sample(op, 500), prefix = sample(op, 8);
+    struct firn_bytes in = sample(op, 500), prefix = sample(op, 8), rest;
     bool done;
     CHECK_OK(op, firn_codec_context_open(op, &context));
     for (unsigned codec = 1; codec < FIRN_CODEC_COUNT; codec++) {
         struct firn_bytes packed = compressed(op, context, (enum firn_codec)codec, in);
-        CHECK_OK(op, firn_codec_prepend(op, (enum firn_codec)codec, prefix, packed, in.len + 1, &out, &done));
+        CHECK_OK(op, firn_codec_prepend(op, (enum firn_codec)codec, prefix, packed, in.len + 1, &out, &rest, &done));
         CHECK(!done && out.len == 0, "%s of another length", firn_codec_name((enum firn_codec)codec));
     }
     struct firn_bytes packed = compressed(op, context, FIRN_CODEC_ZSTD, in);
     for (size_t len = 0; len < packed.len; len++) {
         struct firn_bytes cut = { packed.data, len };
-        CHECK_OK(op, firn_codec_prepend(op, FIRN_CODEC_ZSTD, prefix, cut, in.len, &out, &done));
+        CHECK_OK(op, firn_codec_prepend(op, FIRN_CODEC_ZSTD, prefix, cut, in.len, &out, &rest, &done));
         CHECK(!done && out.len == 0, "a frame cut at %zu", len);
     }
     uint8_t *twice = firn_arena_alloc(op->arena, 2 * packed.len);
     memcpy(twice, packed.data, packed.len);
     memcpy(twice + packed.len, packed.data, packed.len);
     struct firn_bytes two = { twice, 2 * packed.len };
-    CHECK_OK(op, firn_codec_prepend(op, FIRN_CODEC_ZSTD, prefix, two, in.len, &out, &done));
+    CHECK_OK(op, firn_codec_prepend(op, FIRN_CODEC_ZSTD, prefix, two, in.len, &out, &rest, &done));
     CHECK(!done && out.len == 0, "two frames");
     firn_buffer_done(&out);
     firn_codec_context_close(context);

@@ -50,11 +50,12 @@ FIRN_CHECKED firn_status firn_codec_decompress(struct firn_op *op, struct firn_c
 /* False when `in` cannot expand to `len` bytes, by the codec's greatest ratio or its own header. To be asked before
  * memory is taken for a length that only a file announces; true proves nothing. */
 bool firn_codec_length_plausible(enum firn_codec codec, struct firn_bytes in, size_t len);
-/* Appends to `out` the compressed form of `prefix` and then what `in` expands to, which is `len` bytes: `in` is not
- * decompressed, and `prefix` not compressed. `*done` is false, and nothing appended, where the codec or the form of
- * `in` does not allow it; NONE, SNAPPY and ZSTD mostly do. */
+/* The compressed form of `prefix` and then what `in` expands to, which is `len` bytes: `in` is not decompressed, and
+ * `prefix` not compressed. Appends its beginning to `out`; `*rest` of it is a part of `in`. `*done` is false, and
+ * nothing appended, where the codec or the form of `in` does not allow it; NONE, SNAPPY and ZSTD mostly do. */
 FIRN_CHECKED firn_status firn_codec_prepend(struct firn_op *op, enum firn_codec codec, struct firn_bytes prefix,
-                                            struct firn_bytes in, size_t len, struct firn_buffer *out, bool *done);
+                                            struct firn_bytes in, size_t len, struct firn_buffer *out,
+                                            struct firn_bytes *rest, bool *done);
 /* Decompresses a block whose length is not recorded (Avro deflate, snappy, zstd; gzip metadata files), appending to
  * `out`; at most `size_max` bytes, LIMIT beyond. Works for SNAPPY, GZIP, ZSTD, DEFLATE and NONE. */
 FIRN_CHECKED firn_status firn_codec_decompress_unsized(struct firn_op *op, struct firn_codec_context *context,

@@ -98,15 +98,15 @@ static firn_status put_literals(struct firn_op *op, struct firn_bytes bytes, str
 }
 
 static firn_status prepend_zstd(struct firn_op *op, struct firn_bytes prefix, struct firn_bytes in, size_t len,
-                                struct firn_buffer *out, bool *done)
+                                struct firn_buffer *out, struct firn_bytes *rest, bool *done)
 {
     struct frame frame;
     *done = cut_frame(in, len, &frame) && prefix.len + (uint64_t)len <= UINT32_MAX;
     if (!*done)
         return FIRN_OK;
     FIRN_TRY(put_frame_header(op, &frame, prefix.len + len, out));
-    FIRN_TRY(put_literals(op, prefix, out));
-    return firn_buffer_append(op, out, frame.blocks.data, frame.blocks.len);
+    *rest = frame.blocks;
+    return put_literals(op, prefix, out);
 }
 
 /* Snappy. */
@@ -114,35 +114,36 @@ static firn_status prepend_zstd(struct firn_op *op, struct firn_bytes prefix, st
 enum { SNAPPY_LITERAL_LE32 = 63 << 2 }; /* a literal whose length, less one, follows in four bytes */
 
 static firn_status prepend_snappy(struct firn_op *op, struct firn_bytes prefix, struct firn_bytes in, size_t len,
-                                  struct firn_buffer *out, bool *done)
+                                  struct firn_buffer *out, struct firn_bytes *rest, bool *done)
 {
-    struct firn_cursor rest = firn_cursor_of(in);
-    uint64_t recorded = firn_take_varint64(&rest);
+    struct firn_cursor from = firn_cursor_of(in);
+    uint64_t recorded = firn_take_varint64(&from);
     uint8_t length[FIRN_VARINT_BYTES_MAX], literal[1 + sizeof(uint32_t)] = { SNAPPY_LITERAL_LE32 };
-    *done = !rest.failure && recorded == len && prefix.len + (uint64_t)len <= UINT32_MAX;
+    *done = !from.failure && recorded == len && prefix.len + (uint64_t)len <= UINT32_MAX;
     if (!*done)
         return FIRN_OK;
     firn_store_le32(literal + 1, (uint32_t)(prefix.len - 1));
     FIRN_TRY(firn_buffer_append(op, out, length, (size_t)(firn_varint_put(length, prefix.len + len) - length)));
     FIRN_TRY(firn_buffer_append(op, out, literal, sizeof literal));
-    FIRN_TRY(firn_buffer_append(op, out, prefix.data, prefix.len));
-    return firn_buffer_append(op, out, rest.at, firn_cursor_left(&rest));
+    *rest = (struct firn_bytes){ from.at, firn_cursor_left(&from) };
+    return firn_buffer_append(op, out, prefix.data, prefix.len);
 }
 
 firn_status firn_codec_prepend(struct firn_op *op, enum firn_codec codec, struct firn_bytes prefix,
-                               struct firn_bytes in, size_t len, struct firn_buffer *out, bool *done)
+                               struct firn_bytes in, size_t len, struct firn_buffer *out, struct firn_bytes *rest,
+                               bool *done)
 {
     *done = true;
+    *rest = in;
     if (prefix.len == 0)
-        return firn_buffer_append(op, out, in.data, in.len);
+        return FIRN_OK;
     switch (codec) {
     case FIRN_CODEC_NONE:
-        FIRN_TRY(firn_buffer_append(op, out, prefix.data, prefix.len));
-        return firn_buffer_append(op, out, in.data, in.len);
+        return firn_buffer_append(op, out, prefix.data, prefix.len);
     case FIRN_CODEC_SNAPPY:
-        return prepend_snappy(op, prefix, in, len, out, done);
+        return prepend_snappy(op, prefix, in, len, out, rest, done);
     case FIRN_CODEC_ZSTD:
-        return prepend_zstd(op, prefix, in, len, out, done);
+        return prepend_zstd(op, prefix, in, len, out, rest, done);
     default:
         *done = false;
         return FIRN_OK;

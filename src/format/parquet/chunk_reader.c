@@ -53,7 +53,7 @@ struct firn_chunk_reader {
     struct firn_dictionary dictionary;
     struct firn_buffer dictionary_bytes, dictionary_page; /* its body where the chunk moves on, its content */
     struct firn_bytes dictionary_content;                 /* of that page, decompressed */
-    struct firn_buffer unfolded;                          /* body of the page ahead, made of the dictionary's */
+    struct firn_buffer unfolded; /* of the page ahead: what comes before the dictionary's body */
     struct firn_value_decoder dictionary_values;
 };
 
@@ -579,19 +579,21 @@ static firn_status put_unfolded(struct firn_op *op, struct firn_chunk_reader *re
             reader->chunk->codec == FIRN_CODEC_NONE ? reader->ahead.body : firn_buffer_bytes(&reader->page_ahead);
         levels = (struct firn_bytes){ whole.data, whole.len - reader->content_ahead.values.len };
     }
+    struct firn_bytes tail;
     int64_t bytes = (int64_t)levels.len + dictionary->header.uncompressed_bytes;
     firn_buffer_clear(&reader->unfolded);
     *done = bytes <= FIRN_PAGE_BYTES_MAX;
     if (*done)
         FIRN_TRY(firn_codec_prepend(op, is_v1 ? reader->chunk->codec : FIRN_CODEC_NONE, levels, dictionary->body,
-                                    (size_t)dictionary->header.uncompressed_bytes, &reader->unfolded, done));
+                                    (size_t)dictionary->header.uncompressed_bytes, &reader->unfolded, &tail, done));
     if (!*done)
         return FIRN_OK;
     *out = reader->ahead;
     out->body = firn_buffer_bytes(&reader->unfolded);
+    out->tail = tail;
     out->header.encoding = FIRN_ENCODING_PLAIN;
     out->header.uncompressed_bytes = (int32_t)bytes;
-    out->header.compressed_bytes = (int32_t)out->body.len;
+    out->header.compressed_bytes = (int32_t)(out->body.len + tail.len);
     out->header.is_compressed = reader->chunk->codec != FIRN_CODEC_NONE;
     out->header.has_crc = false;
     return FIRN_OK;

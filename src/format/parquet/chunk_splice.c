@@ -100,6 +100,12 @@ static void mend_header_v2(const struct firn_page_facts *facts, struct firn_page
     header->uncompressed_bytes = header->compressed_bytes;
 }
 
+static uint32_t body_crc(const struct firn_page *page)
+{
+    uint32_t crc = page->body.len ? libdeflate_crc32(0, page->body.data, page->body.len) : 0;
+    return page->tail.len ? libdeflate_crc32(crc, page->tail.data, page->tail.len) : crc;
+}
+
 /* The header as it is written: encodings by their present names, no statistics, which the page index holds. */
 static struct firn_page_header make_header(const struct firn_chunk_writer *writer, const struct firn_page *page,
                                            const struct firn_page_facts *facts)
@@ -111,7 +117,7 @@ static struct firn_page_header make_header(const struct firn_chunk_writer *write
         header.encoding = FIRN_ENCODING_RLE_DICTIONARY;
     if (!header.has_crc && !writer->options.splice_unchecked) {
         header.has_crc = true;
-        header.crc = libdeflate_crc32(0, page->body.data, page->body.len);
+        header.crc = body_crc(page);
     }
     if (header.type == FIRN_PAGE_DATA_V2)
         mend_header_v2(facts, &header);
@@ -121,11 +127,16 @@ static struct firn_page_header make_header(const struct firn_chunk_writer *write
 /* A body that lasts is written from where it is. */
 static firn_status put_body(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page)
 {
-    if (!page->lasts || page->body.len == 0)
-        return firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len);
-    const struct firn_lent_bytes lent = { .at = writer->bytes.len, .bytes = page->body };
+    struct firn_bytes last = page->body;
+    if (page->tail.len > 0) {
+        FIRN_TRY(firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len));
+        last = page->tail;
+    }
+    if (!page->lasts || last.len == 0)
+        return firn_buffer_append(op, &writer->bytes, last.data, last.len);
+    const struct firn_lent_bytes lent = { .at = writer->bytes.len, .bytes = last };
     FIRN_PUSH(&writer->results, &writer->lent, lent);
-    writer->lent_bytes += page->body.len;
+    writer->lent_bytes += last.len;
     return FIRN_OK;
 }
 

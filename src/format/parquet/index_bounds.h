@@ -18,7 +18,7 @@ struct firn_indexed_values {
     bool grows; /* the dictionary is that of the last call, with this scratch, or that with values behind */
 };
 
-enum { FIRN_INDEX_EXTREMES = 16 };
+enum { FIRN_INDEX_EXTREMES = 32 };
 
 /* The least values of a dictionary that grows, or the greatest, in order: most pages use one of them, which spares
  * comparing all that they use. */

@@ -29,7 +29,9 @@ struct firn_page {
     struct firn_bytes header_bytes; /* as in the file */
     struct firn_bytes body;         /* still compressed */
     uint64_t offset;                /* of the header, from the start of the chunk's bytes */
-    bool lasts; /* the body stays where it is until the chunk that the page is spliced into is written */
+    struct firn_bytes tail;         /* the body goes on with it; mostly there is none */
+    bool lasts; /* the body, or its tail if there is one, stays where it is until the chunk that the page is spliced
+                 * into is written */
 };
 
 /* Reads the next page at the cursor: header, then body. CORRUPT when either does not fit, or when sizes contradict each
