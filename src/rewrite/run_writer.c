@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "format/parquet/plain_write.h"
+#include "format/parquet/unpack.h"
 #include "rewrite/run_part.h"
 
 #define BLOCK_ROWS_MAX (1 << 19)
@@ -41,10 +42,21 @@ void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, st
     };
 }
 
+static firn_status gather_keys(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first, uint32_t count,
+                               struct firn_buffer *body)
+{
+    uint8_t *to;
+    FIRN_TRY(firn_buffer_extend(op, body, count * rows->keys.width, &to));
+    firn_gather(rows->keys.bytes, rows->keys.width, rows->order + first, count, to);
+    return FIRN_OK;
+}
+
 static firn_status make_key_body(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first,
                                  uint32_t count, struct firn_buffer *body)
 {
-    for (uint32_t i = 0; i < count && rows->keys.offsets; i++) {
+    if (!rows->keys.offsets)
+        return gather_keys(op, rows, first, count, body);
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t len = (uint32_t)firn_row_key(&rows->keys, rows->order[first + i]).len;
         FIRN_TRY(firn_buffer_append(op, body, &len, sizeof len));
     }
