@@ -350,7 +350,7 @@ static void large_row_groups_are_read_once(void **state)
 /* A chunk that is larger than the memory is read in pieces, each of them once. */
 static void a_chunk_may_be_larger_than_the_memory(void **state)
 {
-    enum { ROWS = 4000, TEXT_BYTES = 8000, READS_MAX = 2 * 45 }; /* two files of 31 MB */
+    enum { ROWS = 4000, TEXT_BYTES = 8000, READS_MAX = 45 }; /* 31 MB */
     struct wide wide;
     struct firn_op *op = test_op(state);
     wide_begin(op, &wide, 2, 10, 1);
@@ -360,11 +360,9 @@ static void a_chunk_may_be_larger_than_the_memory(void **state)
     options.codec = FIRN_CODEC_NONE;
     options.dictionary = false;
     int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/large.parquet", output.footer, texts, 1, options);
-    struct firn_data_file files[2];
-    for (int i = 0; i < 2; i++)
-        files[i] = fixture_file("mem:/t/data/large.parquet", bytes, ROWS);
-    wide.run.files = files;
-    wide.run.file_count = 2;
+    struct firn_data_file file = fixture_file("mem:/t/data/large.parquet", bytes, ROWS);
+    wide.run.files = &file;
+    wide.run.file_count = 1;
     for (int sorted = 0; sorted < 2; sorted++)
         for (uint32_t threads = 1; threads <= 4; threads += 3) {
             struct firn_rewrite_result result;
@@ -376,12 +374,12 @@ static void a_chunk_may_be_larger_than_the_memory(void **state)
     folder_remove(wide.folder);
 }
 
-/* Numbers from `first` on, in order. */
-static const char *numbers(struct firn_op *op, int first, int rows)
+/* Numbers of a row each, in order. */
+static const char *numbers(struct firn_op *op, int rows)
 {
     struct firn_buffer text = { 0 };
     for (int row = 0; row < rows; row++)
-        append(op, &text, firn_text_format(op->arena, "%08d ", first + row).data);
+        append(op, &text, firn_text_format(op->arena, "%08d ", row).data);
     return take_text(op, &text);
 }
 
@@ -393,7 +391,7 @@ static void large_row_groups_are_merged(void **state)
     struct firn_op *op = test_op(state);
     wide_begin(op, &wide, 2, 10, 1);
     struct firn_output_schema output = fixture_schema(op, wide_schema(op, 2));
-    const char *texts[] = { numbers(op, 0, ROWS), one_letter_texts(op, ROWS, TEXT_BYTES, 9) };
+    const char *texts[] = { numbers(op, ROWS), one_letter_texts(op, ROWS, TEXT_BYTES, 9) };
     struct firn_chunk_options options = firn_chunk_options_default();
     options.codec = FIRN_CODEC_NONE;
     options.dictionary = false;
@@ -467,29 +465,6 @@ static void rows_may_be_small_in_their_file(void **state)
             wide.run.ordering = sorted ? &orders[0].ordering : NULL;
             fixture_execute_within(op, &wide.run, (size_t)24 << 20, threads);
         }
-    firn_store_close(wide.store);
-    folder_remove(wide.folder);
-}
-
-/* Rows that are much longer than most come one after the other. */
-static void long_rows_may_be_neighbours(void **state)
-{
-    enum { SHORT_ROWS = 100000, LONG_ROWS = 300, TEXT_BYTES = 60000, FILES = 6 };
-    struct wide wide;
-    struct firn_op *op = test_op(state);
-    wide_begin(op, &wide, 2, 10, 1);
-    struct firn_output_schema output = fixture_schema(op, wide_schema(op, 2));
-    const char *texts[] = { numbers(op, 0, SHORT_ROWS), one_letter_texts(op, SHORT_ROWS, 1, 9),
-                            numbers(op, SHORT_ROWS, LONG_ROWS), one_letter_texts(op, LONG_ROWS, TEXT_BYTES, 20) };
-    int64_t bytes = fixture_write(op, wide.store, "mem:/t/data/skew.parquet", output.footer, texts, 2,
-                                  firn_chunk_options_default());
-    struct firn_data_file files[FILES];
-    for (int i = 0; i < FILES; i++)
-        files[i] = fixture_file("mem:/t/data/skew.parquet", bytes, SHORT_ROWS + LONG_ROWS);
-    wide.run.files = files; /* 108 MB of long texts */
-    wide.run.file_count = FILES;
-    for (uint32_t threads = 1; threads <= 4; threads += 3)
-        fixture_execute_within(op, &wide.run, (size_t)32 << 20, threads);
     firn_store_close(wide.store);
     folder_remove(wide.folder);
 }
@@ -691,7 +666,6 @@ int main(void)
         TEST(large_row_groups_are_merged),
         TEST(rows_may_become_long),
         TEST(rows_may_be_small_in_their_file),
-        TEST(long_rows_may_be_neighbours),
         TEST(values_may_be_huge),
         TEST(the_process_keeps_its_memory_limit),
     };
