@@ -29,7 +29,8 @@ static bool equal(const struct universe *universe, uint32_t a, uint32_t b)
     if (universe->type != FIRN_PARQUET_BYTE_ARRAY)
         return memcmp(at + a * universe->width, at + b * universe->width, universe->width) == 0;
     const struct firn_slice *slices = universe->values.slice;
-    return slices[a].len == slices[b].len && memcmp(slices[a].data, slices[b].data, slices[a].len) == 0;
+    return slices[a].len == slices[b].len &&
+           (slices[a].len == 0 || memcmp(slices[a].data, slices[b].data, slices[a].len) == 0);
 }
 
 static void find_equals(struct universe *universe)
