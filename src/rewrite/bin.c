@@ -137,13 +137,16 @@ static int64_t plan_step(const struct pass *pass)
     return FIRN_MIN(rows, firn_window_rows_within(&pass->window, bytes));
 }
 
-/* Whether pages are lent to the output, which copies them otherwise. Their files stay in memory then until the row
+/* Whether pages are lent to the output, which copies them otherwise. Files in memory stay there then until the row
  * group is written, with all that is in them: so most of it must be what is lent, and more where memory is short. */
-static bool lends_pages(const struct pass *pass)
+static struct firn_lending lending(const struct pass *pass)
 {
     double fit = (double)pass->run->encoder_bytes * (MEMORY_STEP_DIVISOR - 1) / MEMORY_STEP_DIVISOR;
     double least = FIRN_MAX((double)pass->run->row_group_bytes / fit, LENT_SHARE_MIN);
-    return pass->output_count == 1 && pass->copied_share >= least;
+    return (struct firn_lending){
+        .row_group = pass->output_count == 1 ? pass->row_group : 0,
+        .lends_memory = pass->copied_share >= least,
+    };
 }
 
 static double copied_bytes(const struct pass *pass)
@@ -214,7 +217,7 @@ static firn_status run_step(struct firn_op *op, struct pass *pass)
     for (uint32_t i = 0; i < pass->output_count; i++)
         FIRN_TRY(firn_output_begin(op, &pass->outputs[i]));
     FIRN_TRY(firn_selection_step(op, &pass->selection, &pass->window, pass->step_rows));
-    firn_window_lend(&pass->window, pass->step_rows, lends_pages(pass) ? pass->row_group : 0);
+    firn_window_lend(&pass->window, pass->step_rows, lending(pass));
     double memory = (double)encoder_memory(pass), before = encoded_bytes(pass), copied = copied_bytes(pass);
     double input = firn_window_bytes_of(&pass->window, pass->step_rows);
     uint32_t width = firn_window_columns_at_once(&pass->window, pass->step_rows);

@@ -119,8 +119,8 @@ static firn_status peek_page(struct firn_op *op, struct firn_pull *pull, struct 
     FIRN_TRY(firn_chunk_reader_peek(op, pull->column->reader, &out->page, &out->is_there));
     if (!out->is_there)
         return FIRN_OK;
-    out->page.lasts = pull->slice->lends;
     struct firn_column *column = pull->column;
+    firn_row_slice_lend(pull->slice, pull->plan->levels, &out->page);
     const struct firn_page_header *header = &out->page.header;
     bool is_flat = pull->plan->levels->rep_max == 0;
     out->has_facts = column->has_sources && firn_page_facts_find(&column->chunk_arena, &column->sources, &out->page,

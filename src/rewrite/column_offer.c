@@ -128,7 +128,8 @@ static firn_status unfold(struct firn_op *op, struct firn_pull *pull, struct fir
         return FIRN_OK;
     if (firn_splicer_repacks(splicer, offer->page) == FIRN_REASON_NONE) {
         FIRN_TRY(firn_chunk_reader_unfold(op, column->reader, unfolded, &offer->is_unfolded));
-        unfolded->lasts = offer->is_unfolded && unfolded->tail.len > 0 && pull->slice->lends;
+        unfolded->lasts =
+            offer->is_unfolded && unfolded->tail.len > 0 && pull->slice->lends && firn_row_slice_in_memory(pull->slice);
     } else {
         FIRN_TRY(firn_chunk_reader_unfolds(op, column->reader, &offer->is_unfolded));
         *unfolded = *offer->page;

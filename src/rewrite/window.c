@@ -10,7 +10,7 @@
 #define FOOTER_MEMORY     (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
 #define BLOCKS_WINDOW_MIN (UINT64_C(16) << 20) /* smaller windows have no room for blocks of files */
 
-enum { OPEN_FILES_MAX = 64, BATCH_PIECES_MAX = 512 };
+enum { OPEN_FILES_MAX = 64, LENT_FILES_MAX = 256, BATCH_PIECES_MAX = 512 };
 
 struct firn_input {
     const struct firn_data_file *file;
@@ -18,6 +18,8 @@ struct firn_input {
     uint32_t index; /* among the group's inputs */
     struct firn_arena arena;
     struct firn_object *object; /* NULL once the whole file is in `bytes` */
+    uint32_t lent_to;           /* the last row group that is written from it; 0: none */
+    struct firn_input *next_lent;
     struct firn_bytes bytes;
     struct firn_input_block *block; /* the bytes lie in it, */
     uint8_t *place;                 /* here; NULL: in a buffer of their own */
@@ -148,11 +150,22 @@ static uint64_t input_memory(const struct firn_input *input)
     return (input->place ? input->bytes.len : input->own.capacity) + input->arena.used_bytes;
 }
 
+/* What is to be copied from it is not written yet. */
+static void keep_open(struct firn_window *window, struct firn_input *input)
+{
+    input->next_lent = window->lent_files;
+    window->lent_files = input;
+    window->lent_file_count++;
+}
+
 static void close_input(struct firn_window *window, struct firn_input *input)
 {
     window->held -= FIRN_MIN(window->held, input_memory(input));
     window->open_files -= input->object != NULL;
-    firn_object_close(input->object);
+    if (input->object && input->lent_to > window->blocks.written)
+        keep_open(window, input);
+    else
+        firn_object_close(input->object);
     if (input->block)
         firn_input_blocks_give(&window->blocks, input->block);
     firn_buffer_done(&input->own);
@@ -471,22 +484,51 @@ void firn_window_advance(struct firn_op *op, struct firn_window *window, int64_t
     }
 }
 
-void firn_window_lend(struct firn_window *window, int64_t rows, uint32_t row_group)
+/* Lends a slice. Files that stay open are limited in number. */
+static bool lend_slice(const struct firn_window *window, struct firn_input *input, struct firn_lending lending)
+{
+    bool is_file = input->object && firn_object_source(input->object) &&
+                   window->lent_file_count + window->open_files <= LENT_FILES_MAX;
+    bool is_memory = input->place && lending.lends_memory;
+    if (lending.row_group == 0 || (!is_file && !is_memory))
+        return false;
+    if (is_file)
+        input->lent_to = lending.row_group;
+    else
+        input->block->lent_to = lending.row_group;
+    return true;
+}
+
+void firn_window_lend(struct firn_window *window, int64_t rows, struct firn_lending lending)
 {
     uint64_t most = window->run->window_bytes;
-    if (row_group == 0)
+    if (!lending.lends_memory)
         firn_input_blocks_trim(&window->blocks, most - FIRN_MIN(window->held, most));
     rows += window->head_row;
     for (size_t i = window->head; rows > 0; rows -= window->slices.items[i++].row_count) {
         struct firn_row_slice *slice = &window->slices.items[i];
-        slice->lends = row_group > 0 && slice->input->place;
-        if (slice->lends)
-            slice->input->block->lent_to = row_group;
+        slice->lends = lend_slice(window, slice->input, lending);
+    }
+}
+
+static void close_lent(struct firn_window *window, uint32_t row_group)
+{
+    struct firn_input **at = &window->lent_files;
+    while (*at) {
+        struct firn_input *input = *at;
+        if (input->lent_to > row_group) {
+            at = &input->next_lent;
+            continue;
+        }
+        *at = input->next_lent;
+        window->lent_file_count--;
+        firn_object_close(input->object);
     }
 }
 
 void firn_window_take_back(struct firn_window *window, uint32_t row_group)
 {
+    close_lent(window, row_group);
     firn_input_blocks_take_back(&window->blocks, row_group);
 }
 
@@ -505,6 +547,7 @@ void firn_window_close(struct firn_window *window)
         if (--input->slices_left == 0)
             close_input(window, input);
     }
+    close_lent(window, UINT32_MAX);
     firn_input_blocks_done(&window->blocks);
 }
 
@@ -544,6 +587,19 @@ const struct firn_column_chunk *firn_row_slice_column(const struct firn_row_slic
                                                       const struct firn_parquet_node *leaf)
 {
     return &slice->input->footer->row_groups[slice->row_group].chunks[leaf->leaf_index];
+}
+
+void firn_row_slice_lend(const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,
+                         struct firn_page *page)
+{
+    struct firn_object *object = slice->input->object;
+    uint64_t start, len;
+    page->lasts = slice->lends && !object;
+    if (!slice->lends || !object)
+        return;
+    firn_column_chunk_range(firn_row_slice_column(slice, leaf), &start, &len);
+    page->source = firn_object_source(object);
+    page->source_offset = start + page->offset;
 }
 
 static firn_status read_piece(struct firn_op *op, void *context, uint64_t offset, size_t len, uint8_t *out)

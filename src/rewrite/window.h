@@ -46,6 +46,8 @@ struct firn_window {
     uint64_t held;    /* bytes of memory held by inputs */
     uint32_t open_files;
     struct firn_input_blocks blocks; /* where small files lie */
+    struct firn_input *lent_files;   /* large ones that are done with, but must stay open */
+    uint32_t lent_file_count;
 };
 
 /* Opens pieces until those waiting hold `bytes_wanted` of input or the window is full. At least one slice is there
@@ -64,9 +66,13 @@ double firn_window_bytes_of(const struct firn_window *window, int64_t rows);
 double firn_window_bytes_left(const struct firn_window *window);
 /* How many columns may work through the next `rows` rows side by side within the memory for chunks; at least one. */
 uint32_t firn_window_columns_at_once(const struct firn_window *window, int64_t rows);
-/* The pages of the next `rows` rows are lent to an output where they can be, if `row_group` is not 0: what they lie in
- * stays until that row group's pages are taken back, whether it is done or not. */
-void firn_window_lend(struct firn_window *window, int64_t rows, uint32_t row_group);
+/* The pages of the next `rows` rows are lent to a row group of an output where they can be, those in memory only if
+ * `lends_memory`: what they lie in stays until that row group's pages are taken back, whether it is done or not. */
+struct firn_lending {
+    uint32_t row_group; /* counted from 1; 0: nothing is lent */
+    bool lends_memory;
+};
+void firn_window_lend(struct firn_window *window, int64_t rows, struct firn_lending lending);
 /* What was lent to row groups up to this one is written. */
 void firn_window_take_back(struct firn_window *window, uint32_t row_group);
 /* The next `rows` rows are done; inputs that are wholly done are closed. */
@@ -90,6 +96,9 @@ struct firn_text firn_row_slice_path(const struct firn_row_slice *slice);
 struct firn_text firn_row_slice_created_by(const struct firn_row_slice *slice);
 /* Whether its input is held in memory as a whole. */
 bool firn_row_slice_in_memory(const struct firn_row_slice *slice);
+/* Marks a page of a leaf's chunk as lent, if the slice lends. */
+void firn_row_slice_lend(const struct firn_row_slice *slice, const struct firn_parquet_node *leaf,
+                         struct firn_page *page);
 /* The chunk of an input leaf. */
 const struct firn_column_chunk *firn_row_slice_column(const struct firn_row_slice *slice,
                                                       const struct firn_parquet_node *leaf);

@@ -25,6 +25,7 @@ struct firn_store_driver {
 struct firn_store_counts {
     atomic_int_fast64_t requests[FIRN_REQUEST_COUNT];
     atomic_int_fast64_t bytes_read, bytes_written;
+    atomic_int_fast64_t bytes_copied; /* of those written, within the kernel */
 };
 
 /* First member of a driver's own object. */
@@ -33,7 +34,8 @@ struct firn_object {
     void (*close)(struct firn_object *object);
     uint64_t size;
     struct firn_text location;
-    struct firn_store_counts *counts; /* set by the store that opened it */
+    struct firn_store_counts *counts; /* set by the store that opened it, */
+    struct firn_source source;        /* as is this */
 };
 
 /* First member of a driver's own writer. */
@@ -52,6 +54,8 @@ FIRN_CHECKED firn_status firn_store_open_driver(struct firn_op *op, const struct
 /* Files of this machine; any `state` but NULL leaves out what makes them survive a loss of power. local.c,
  * local_write.c */
 extern const struct firn_store_driver firn_local_driver;
+/* The file behind a source, if it is one of the local driver's; else below 0. */
+int firn_local_descriptor(struct firn_source *source);
 FIRN_CHECKED firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
                                           struct firn_store_writer **out);
 

@@ -52,6 +52,12 @@ static firn_status local_read(struct firn_op *op, struct firn_object *base, uint
     return FIRN_OK;
 }
 
+int firn_local_descriptor(struct firn_source *source)
+{
+    struct firn_object *base = (struct firn_object *)(void *)((uint8_t *)source - offsetof(struct firn_object, source));
+    return base->read == local_read ? ((struct local_object *)base)->fd : -1;
+}
+
 static void local_object_close(struct firn_object *base)
 {
     struct local_object *object = (struct local_object *)base;

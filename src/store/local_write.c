@@ -9,6 +9,7 @@
 
 #include "base/math.h"
 #include "base/uuid.h"
+#include "store/file_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+enum { COPIED_BYTES_MIN = 32 << 10 }; /* less is read and written as fast as the kernel copies it */
 enum { BUFFER_BYTES = 1 << 20, WRITEBACK_BYTES = 8 << 20, PARTS_MAX = 512 };
 
 struct local_writer {
@@ -161,6 +163,31 @@ static firn_status local_sink_write_pieces(struct firn_op *op, void *context, co
         return flush(op, writer, pieces, count);
     for (size_t i = 0; i < count; i++)
         FIRN_TRY(firn_buffer_append(op, &writer->buffer, pieces[i].data, pieces[i].len));
+    return FIRN_OK;
+}
+
+/* Copies within the kernel, as far as that goes. */
+static firn_status local_sink_copy(struct firn_op *op, void *context, struct firn_source *source, uint64_t offset,
+                                   uint64_t len, uint64_t *copied)
+{
+    struct local_writer *writer = context;
+    int fd = firn_local_descriptor(source);
+    uint64_t now = 0;
+    *copied = 0;
+    if (fd < 0 || len < COPIED_BYTES_MIN)
+        return FIRN_OK;
+    FIRN_TRY(flush(op, writer, NULL, 0));
+    do {
+        uint64_t most = FIRN_MIN(len - *copied, (uint64_t)WRITEBACK_BYTES);
+        int failed =
+            firn_file_copy(copy_file_range, (struct firn_file_part){ fd, offset + *copied, most }, writer->fd, &now);
+        *copied += now;
+        writer->given += (int64_t)now;
+        atomic_fetch_add_explicit(&writer->base.counts->bytes_copied, (int_fast64_t)now, memory_order_relaxed);
+        if (failed)
+            return firn_fail_errno(op, failed, "cannot write '%.*s'", FIRN_FMT(writer->path));
+        begin_writeback(writer);
+    } while (now > 0 && *copied < len);
     return FIRN_OK;
 }
 
@@ -313,7 +340,10 @@ firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text l
     writer->base = (struct firn_store_writer){
         .finish = local_finish,
         .close = local_writer_close,
-        .sink = { .write = local_sink_write, .write_pieces = local_sink_write_pieces, .context = writer },
+        .sink = { .write = local_sink_write,
+                  .write_pieces = local_sink_write_pieces,
+                  .copy = local_sink_copy,
+                  .context = writer },
     };
     firn_status status = prepare(op, writer, path);
     if (status != FIRN_OK) {

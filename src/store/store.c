@@ -172,6 +172,27 @@ firn_status firn_store_stat(struct firn_op *op, struct firn_store *store, struct
     return store->driver->stat(op, store->state, resolved, out);
 }
 
+static struct firn_object *object_of(struct firn_source *source)
+{
+    return (struct firn_object *)(void *)((uint8_t *)source - offsetof(struct firn_object, source));
+}
+
+static firn_status read_source(struct firn_op *op, struct firn_source *source, uint64_t offset, size_t len,
+                               uint8_t *out)
+{
+    return firn_object_read(op, object_of(source), offset, len, out);
+}
+
+struct firn_source *firn_object_source(struct firn_object *object)
+{
+    return firn_local_descriptor(&object->source) >= 0 ? &object->source : NULL;
+}
+
+uint64_t firn_store_bytes_copied(const struct firn_store *store)
+{
+    return (uint64_t)atomic_load_explicit(&store->counts.bytes_copied, memory_order_relaxed);
+}
+
 firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struct firn_text location,
                              struct firn_object **out)
 {
@@ -180,6 +201,7 @@ firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struc
     count_requests(&store->counts, FIRN_REQUEST_GET, 1);
     FIRN_TRY(store->driver->open(op, store->state, resolved, out));
     (*out)->counts = &store->counts;
+    (*out)->source.read = read_source;
     return FIRN_OK;
 }
 

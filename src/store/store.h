@@ -57,6 +57,9 @@ FIRN_CHECKED firn_status firn_store_stat(struct firn_op *op, struct firn_store *
 FIRN_CHECKED firn_status firn_store_read(struct firn_op *op, struct firn_store *store, struct firn_text location,
                                          uint64_t size_max, struct firn_buffer *out);
 
+/* Bytes of what was written that were copied from other objects within the kernel. */
+uint64_t firn_store_bytes_copied(const struct firn_store *store);
+
 /* An object opened for range reads. */
 struct firn_object;
 FIRN_CHECKED firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struct firn_text location,
@@ -67,6 +70,9 @@ struct firn_text firn_object_location(const struct firn_object *object);
 /* Fills `out` with bytes [offset, offset + len). Reading past the end is CORRUPT ("file ends at ..."). Thread-safe. */
 FIRN_CHECKED firn_status firn_object_read(struct firn_op *op, struct firn_object *object, uint64_t offset, size_t len,
                                           uint8_t *out);
+/* The object as something that a sink copies from, valid as long as the object is open; NULL where its bytes are
+ * better read once and kept, as they are but for local files. */
+struct firn_source *firn_object_source(struct firn_object *object);
 /* The same in place of what the buffer holds. */
 FIRN_CHECKED firn_status firn_object_read_range(struct firn_op *op, struct firn_object *object, uint64_t offset,
                                                 uint64_t len, struct firn_buffer *out);

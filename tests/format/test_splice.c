@@ -27,8 +27,10 @@ struct join {
     struct firn_chunk_writer *writer;
     struct firn_facts_scratch scratch;
     uint32_t copied, refused, unfolded, repacked;
+    size_t lent;    /* pieces */
     bool forgetful; /* facts lack what need not be known */
     bool forgot;    /* they did for a page that was copied */
+    bool lends;     /* pages may be written from the parts, which last */
 };
 
 static uint32_t count_rows(const struct sample *sample, const struct slots *slots)
@@ -279,6 +281,56 @@ static void repack_part(struct firn_op *op, struct join *join, const struct part
     firn_chunk_reader_close(reader);
 }
 
+/* Where a part's bytes are copied from. */
+struct part_source {
+    struct firn_source base;
+    struct firn_bytes bytes;
+};
+
+static firn_status read_part(struct firn_op *op, struct firn_source *source, uint64_t offset, size_t len, uint8_t *out)
+{
+    const struct part_source *part = (const struct part_source *)source;
+    CHECK(offset <= part->bytes.len && len <= part->bytes.len - offset, "reads past the part");
+    (void)op;
+    memcpy(out, part->bytes.data + offset, len);
+    return FIRN_OK;
+}
+
+static void lend_page(struct firn_op *op, struct join *join, const struct part *part, struct firn_page *page)
+{
+    struct firn_bytes bytes = firn_buffer_bytes(&part->chunk.bytes);
+    struct part_source *source = FIRN_NEW(op->arena, struct part_source);
+    uint32_t way = join->lends ? below(&join->sample->seed, 3) : 0;
+    *source = (struct part_source){ { read_part }, bytes };
+    page->lasts = way == 1;
+    page->source = way == 2 ? &source->base : NULL;
+    page->source_offset = page->offset;
+    if (!page->lasts)
+        return;
+    page->header_bytes.data = bytes.data + page->offset;
+    page->body.data = page->header_bytes.data + page->header_bytes.len;
+}
+
+/* Gives a finished chunk all of its bytes, as a file has them. */
+static void take_lent(struct firn_op *op, struct firn_encoded_chunk *chunk)
+{
+    struct firn_buffer whole = { 0 };
+    struct firn_sink sink = firn_sink_to_buffer(&whole);
+    size_t at = 0;
+    for (size_t i = 0; i < chunk->lent_count; at = chunk->lent[i++].at) {
+        const struct firn_lent_bytes *lent = &chunk->lent[i];
+        CHECK_OK(op, firn_buffer_append(op, &whole, chunk->bytes.data + at, lent->at - at));
+        if (lent->source)
+            CHECK_OK(op, firn_sink_copy(op, &sink, lent->source, lent->offset, lent->len));
+        else
+            CHECK_OK(op, firn_buffer_append(op, &whole, lent->data, lent->len));
+    }
+    CHECK_OK(op, firn_buffer_append(op, &whole, chunk->bytes.data + at, chunk->bytes.len - at));
+    firn_buffer_done(&chunk->bytes);
+    chunk->bytes = whole;
+    chunk->lent_count = 0;
+}
+
 static void join_part(struct firn_op *op, struct join *join, const struct part *part)
 {
     if (part->chunk.metadata.codec != join->options.codec) {
@@ -293,6 +345,7 @@ static void join_part(struct firn_op *op, struct join *join, const struct part *
         CHECK_OK(op, firn_chunk_reader_peek(op, reader, &page, &has_page));
         if (!has_page)
             break;
+        lend_page(op, join, part, &page);
         join_page(op, join, reader, facts_reader, &page);
     }
     if (facts_reader != reader)
@@ -395,10 +448,9 @@ static void encode_whole(struct firn_op *op, struct sample *sample, const struct
     *out = whole.chunk;
 }
 
-static void join_parts(struct firn_op *op, struct join *join)
+static uint32_t join_parts(struct firn_op *op, struct join *join, struct part *parts)
 {
     struct sample *sample = join->sample;
-    struct part parts[PARTS_MAX];
     uint32_t count = draw_parts(sample, parts), value = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct firn_chunk_options options = draw_options(sample);
@@ -423,8 +475,8 @@ static void join_parts(struct firn_op *op, struct join *join)
             join_part(op, join, &parts[i]);
         }
         value = parts[i].slots.value_end;
-        firn_encoded_chunk_done(&parts[i].chunk);
     }
+    return count;
 }
 
 /* Draws a sample, joins its parts, and checks the result; adds to how many pages were copied and refused. */
@@ -432,15 +484,21 @@ static void run_case(struct firn_op *op, struct sample *sample, struct join *sum
 {
     static const int32_t floors[] = { 0, 0, 50, 3000 };
     struct firn_encoded_chunk joined, encoded;
+    struct part parts[PARTS_MAX];
     draw(op, sample);
     struct join join = { .sample = sample, .options = draw_options(sample) };
     join.options.splice_floor_bytes = floors[below(&sample->seed, 4)];
     join.forgetful = below(&sample->seed, 4) == 0;
     CHECK_OK(op, firn_chunk_writer_open(op, sample->leaf, &join.options, &join.writer));
-    join_parts(op, &join);
+    join.lends = below(&sample->seed, 2);
+    uint32_t part_count = join_parts(op, &join, parts);
     CHECK(firn_chunk_writer_memory(join.writer) >= join.writer->bytes.len, "bytes of copied pages are not counted");
     CHECK_OK(op, firn_chunk_writer_finish(op, join.writer, &joined));
     firn_chunk_writer_close(join.writer);
+    sum->lent += joined.lent_count;
+    take_lent(op, &joined);
+    for (uint32_t i = 0; i < part_count; i++)
+        firn_encoded_chunk_done(&parts[i].chunk);
     encode_whole(op, sample, &join.options, &encoded);
     sample->bounds_enclose = join.forgot;
     read_back(op, sample, &joined);
@@ -476,9 +534,10 @@ static void copied_pages_are_as_good_as_encoded_ones(void **state)
         firn_arena_done(&arena);
         op->arena = outer;
     }
-    print_message("%u pages copied, %u repacked, %u unfolded, %u refused\n", sum.copied, sum.repacked, sum.unfolded,
-                  sum.refused);
-    CHECK(seeds.is_one || (sum.copied > 500 && sum.repacked > 100 && sum.refused > 100 && sum.unfolded > 10),
+    print_message("%u pages copied, %u repacked, %u unfolded, %u refused, %zu pieces lent\n", sum.copied, sum.repacked,
+                  sum.unfolded, sum.refused, sum.lent);
+    CHECK(seeds.is_one ||
+              (sum.copied > 500 && sum.lent > 50 && sum.repacked > 100 && sum.refused > 100 && sum.unfolded > 10),
           "too one-sided to show anything");
     free(sample);
 }

@@ -13,6 +13,8 @@
 
 #include <libdeflate.h>
 
+enum { SOURCE_BYTES_MIN = 32 << 10 }; /* bodies below this are copied into the chunk, which is faster then */
+
 static bool is_data(const struct firn_page_header *header)
 {
     return header->type == FIRN_PAGE_DATA || header->type == FIRN_PAGE_DATA_V2;
@@ -124,19 +126,71 @@ static struct firn_page_header make_header(const struct firn_chunk_writer *write
     return header;
 }
 
-/* A body that lasts is written from where it is. */
-static firn_status put_body(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page)
+/* Whether a page is written from where it is: what is small and alone is not copied from a source. */
+static bool is_lent(const struct firn_page *page, bool has_header)
 {
-    struct firn_bytes last = page->body;
-    if (page->tail.len > 0) {
-        FIRN_TRY(firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len));
-        last = page->tail;
+    return page->body.len > 0 && (page->lasts || (page->source && (has_header || page->body.len >= SOURCE_BYTES_MIN)));
+}
+
+static bool follows(const struct firn_lent_bytes *before, const struct firn_lent_bytes *lent)
+{
+    if (before->at != lent->at || before->source != lent->source)
+        return false;
+    return lent->source ? before->offset + before->len == lent->offset : before->data + before->len == lent->data;
+}
+
+static void lend(struct firn_chunk_writer *writer, struct firn_lent_bytes lent)
+{
+    struct firn_lent_bytes *last = writer->lent.count > 0 ? &writer->lent.items[writer->lent.count - 1] : NULL;
+    lent.at = writer->bytes.len;
+    writer->lent_bytes += lent.len;
+    if (last && follows(last, &lent))
+        last->len += lent.len;
+    else
+        FIRN_PUSH(&writer->results, &writer->lent, lent);
+}
+
+/* Lends a page, with or without its header. */
+static void lend_page(struct firn_chunk_writer *writer, const struct firn_page *page, bool has_header)
+{
+    size_t skipped = has_header ? 0 : page->header_bytes.len;
+    struct firn_lent_bytes lent = { .len = page->header_bytes.len - skipped + page->body.len };
+    if (page->lasts) {
+        lent.data = has_header ? page->header_bytes.data : page->body.data;
+    } else {
+        lent.source = page->source;
+        lent.offset = page->source_offset + skipped;
     }
-    if (!page->lasts || last.len == 0)
-        return firn_buffer_append(op, &writer->bytes, last.data, last.len);
-    const struct firn_lent_bytes lent = { .at = writer->bytes.len, .bytes = last };
-    FIRN_PUSH(&writer->results, &writer->lent, lent);
-    writer->lent_bytes += last.len;
+    lend(writer, lent);
+}
+
+static firn_status put_body_and_tail(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page)
+{
+    FIRN_TRY(firn_buffer_append(op, &writer->bytes, page->body.data, page->body.len));
+    if (!page->lasts)
+        return firn_buffer_append(op, &writer->bytes, page->tail.data, page->tail.len);
+    lend(writer, (struct firn_lent_bytes){ .data = page->tail.data, .len = page->tail.len });
+    return FIRN_OK;
+}
+
+/* Puts the header as it is to be, and the body. A header that is so already is lent with its page: what is kept whole
+ * then is one piece. */
+static firn_status put_copy(struct firn_op *op, struct firn_chunk_writer *writer, const struct firn_page *page,
+                            const struct firn_page_header *header, int64_t *header_bytes)
+{
+    struct firn_buffer *bytes = &writer->bytes;
+    size_t before = bytes->len;
+    FIRN_TRY(firn_page_header_print(op, header, bytes));
+    *header_bytes = (int64_t)(bytes->len - before);
+    if (page->tail.len > 0)
+        return put_body_and_tail(op, writer, page);
+    bool is_same = (size_t)*header_bytes == page->header_bytes.len &&
+                   memcmp(bytes->data + before, page->header_bytes.data, page->header_bytes.len) == 0;
+    if (!is_lent(page, is_same))
+        return firn_buffer_append(op, bytes, page->body.data, page->body.len);
+    if (is_same)
+        bytes->len = before;
+    lend_page(writer, page, is_same);
     return FIRN_OK;
 }
 
@@ -149,10 +203,8 @@ static firn_status copy_page(struct firn_op *op, struct firn_chunk_writer *write
         .type = header.type,
         .encoding = header.encoding,
     };
-    size_t before = writer->bytes.len;
-    FIRN_TRY(firn_page_header_print(op, &header, &writer->bytes));
-    int64_t header_bytes = (int64_t)(writer->bytes.len - before);
-    FIRN_TRY(put_body(op, writer, page));
+    int64_t header_bytes;
+    FIRN_TRY(put_copy(op, writer, page, &header, &header_bytes));
     form.sizes = (struct firn_page_sizes){
         .uncompressed_bytes = header_bytes + header.uncompressed_bytes,
         .compressed_bytes = header_bytes + header.compressed_bytes,

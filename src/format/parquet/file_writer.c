@@ -122,23 +122,53 @@ static firn_status print_indexes(struct firn_op *op, struct firn_parquet_writer 
     return check_index(op, writer->offset_indexes.len - offsets, &metadata->offset_index_bytes);
 }
 
+/* Pieces of a chunk that are in memory, to be written together. */
+struct pieces {
+    struct firn_bytes items[PIECES_MAX];
+    size_t count;
+};
+
+static firn_status put_pieces(struct firn_op *op, struct firn_sink *sink, struct pieces *pieces)
+{
+    size_t count = pieces->count;
+    pieces->count = 0;
+    return firn_sink_write_pieces(op, sink, pieces->items, count);
+}
+
+static firn_status add_piece(struct firn_op *op, struct firn_sink *sink, struct pieces *pieces, const uint8_t *data,
+                             size_t len)
+{
+    if (pieces->count == PIECES_MAX)
+        FIRN_TRY(put_pieces(op, sink, pieces));
+    if (len > 0)
+        pieces->items[pieces->count++] = (struct firn_bytes){ data, len };
+    return FIRN_OK;
+}
+
+static firn_status put_lent(struct firn_op *op, struct firn_sink *sink, struct pieces *pieces,
+                            const struct firn_lent_bytes *lent)
+{
+    if (!lent->source)
+        return add_piece(op, sink, pieces, lent->data, (size_t)lent->len);
+    FIRN_TRY(put_pieces(op, sink, pieces));
+    return firn_sink_copy(op, sink, lent->source, lent->offset, lent->len);
+}
+
 /* The chunk's own bytes, with what was lent where it belongs. */
 static firn_status put_pages(struct firn_op *op, struct firn_sink *sink, const struct firn_encoded_chunk *chunk)
 {
-    struct firn_bytes pieces[PIECES_MAX];
-    size_t count = 0, at = 0;
-    for (size_t i = 0; i < chunk->lent_count; i++) {
+    struct pieces pieces = { .count = 0 };
+    const uint8_t *bytes = chunk->bytes.data;
+    size_t at = 0;
+    for (size_t i = 0; i < chunk->lent_count; at = chunk->lent[i++].at) {
         const struct firn_lent_bytes *lent = &chunk->lent[i];
-        if (count + 2 > PIECES_MAX) {
-            FIRN_TRY(firn_sink_write_pieces(op, sink, pieces, count));
-            count = 0;
-        }
-        pieces[count++] = (struct firn_bytes){ chunk->bytes.data + at, lent->at - at };
-        pieces[count++] = lent->bytes;
-        at = lent->at;
+        if (lent->at > at)
+            FIRN_TRY(add_piece(op, sink, &pieces, bytes + at, lent->at - at));
+        FIRN_TRY(put_lent(op, sink, &pieces, lent));
     }
-    FIRN_TRY(firn_sink_write_pieces(op, sink, pieces, count));
-    return firn_sink_write(op, sink, (struct firn_bytes){ chunk->bytes.data + at, chunk->bytes.len - at });
+    if (chunk->bytes.len > at)
+        FIRN_TRY(add_piece(op, sink, &pieces, bytes + at, chunk->bytes.len - at));
+    return put_pieces(op, sink, &pieces);
 }
 
 static firn_status add_chunk(struct firn_op *op, struct firn_parquet_writer *writer, struct firn_encoded_chunk *chunk,

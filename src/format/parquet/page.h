@@ -5,6 +5,7 @@
 #define FIRN_FORMAT_PARQUET_PAGE_H
 
 #include "base/cursor.h"
+#include "base/sink.h"
 #include "format/parquet/metadata.h"
 
 enum firn_page_type { FIRN_PAGE_DATA = 0, FIRN_PAGE_INDEX = 1, FIRN_PAGE_DICTIONARY = 2, FIRN_PAGE_DATA_V2 = 3 };
@@ -30,8 +31,10 @@ struct firn_page {
     struct firn_bytes body;         /* still compressed */
     uint64_t offset;                /* of the header, from the start of the chunk's bytes */
     struct firn_bytes tail;         /* the body goes on with it; mostly there is none */
-    bool lasts; /* the body, or its tail if there is one, stays where it is until the chunk that the page is spliced
-                 * into is written */
+    bool lasts; /* header and body, or the tail alone if there is one, stay where they are until the chunk that the page
+                 * is spliced into is written */
+    struct firn_source *source; /* or else header and body can be copied from here until then; NULL: they cannot */
+    uint64_t source_offset;     /* the header's */
 };
 
 /* Reads the next page at the cursor: header, then body. CORRUPT when either does not fit, or when sizes contradict each

@@ -43,10 +43,13 @@ struct firn_chunk_metrics {
                                    and binary, signed big-endian for decimals, -0.0 before +0.0 for floats) */
 };
 
-/* Bytes of a chunk that were not copied into it: bodies of spliced pages that last. */
+/* Bytes of a chunk that were not copied into it: of spliced pages that last. */
 struct firn_lent_bytes {
     size_t at; /* behind so many of the chunk's own bytes */
-    struct firn_bytes bytes;
+    uint64_t len;
+    const uint8_t *data;        /* NULL: they lie in */
+    struct firn_source *source; /* here, */
+    uint64_t offset;            /* from here on */
 };
 
 struct firn_encoded_chunk {
