@@ -408,7 +408,7 @@ const struct cli_command cmd_rewrite_data_files = {
         "ASC or DESC and NULLS FIRST or LAST. zorder(a, b) interleaves the bits of columns as Spark does, to the byte; "
         "hilbert(a, b) lays a Hilbert curve through the range of the columns' values. New files carry the id of the "
         "table's sort order that is the same, if there is one. Files that carry it are not sorted again: they are put "
-        "end to end, or merged where they overlap, as far as memory has room for a row group of each; what is not in "
+        "end to end, or merged where they overlap, as far as memory has room for a window on each; what is not in "
         "order after all is sorted. Which files are taken is decided as for binpack; "
         "rewrite-all=true takes all, rewrite-unsorted-only=true those that are not marked as sorted by this order, and "
         "sorted ones whose ranges overlap each other or what is rewritten. compression-factor multiplies the size that "
