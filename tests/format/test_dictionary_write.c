@@ -268,6 +268,33 @@ static void values_of_one_hash_fill_a_dictionary(void **state)
     firn_dictionary_writer_done(&dictionary);
 }
 
+/* The same of values that are found without their hashes, as long as they are close to each other. */
+static void close_values_of_like_hashes_fill_a_dictionary(void **state)
+{
+    struct firn_op *op = &((struct test_op *)*state)->op;
+    enum { COUNT = 32000 };
+    int32_t *values = FIRN_NEW_ARRAY(op->arena, int32_t, COUNT + 1);
+    uint32_t *indices = FIRN_NEW_ARRAY(op->arena, uint32_t, COUNT + 1);
+    struct firn_dictionary_writer dictionary;
+    uint32_t count = 0;
+    for (uint32_t value = 0; count < COUNT; value++) /* in a bit more than a quarter of the slots, but for the first */
+        if (value < 1000 || value * UINT32_C(0x9e3779b1) < UINT32_C(0x48000000))
+            values[count++] = (int32_t)value;
+    values[COUNT] = INT32_MAX;
+    firn_dictionary_writer_init(&dictionary, FIRN_PARQUET_INT32, 0, 1 << 20);
+    union firn_values all = { .int32 = values };
+    CHECK_OK(op, firn_dictionary_writer_add(op, &dictionary, all, COUNT, indices));
+    assert_false(dictionary.full);
+    assert_int_equal(dictionary.count, COUNT);
+    CHECK_OK(op, firn_dictionary_writer_add(op, &dictionary, all, COUNT + 1, indices));
+    assert_true(dictionary.full);
+    firn_dictionary_writer_cut(&dictionary, (struct firn_dictionary_mark){ 100, 100 * sizeof(int32_t) });
+    CHECK_OK(op, firn_dictionary_writer_add(op, &dictionary, all, 200, indices));
+    assert_false(dictionary.full);
+    assert_int_equal(dictionary.count, 200);
+    firn_dictionary_writer_done(&dictionary);
+}
+
 static void dictionaries_become_full(void **state)
 {
     struct firn_op *op = &((struct test_op *)*state)->op;
@@ -299,6 +326,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fixed_values_are_found, test_op_setup, test_op_teardown),
         cmocka_unit_test_setup_teardown(texts_are_found, test_op_setup, test_op_teardown),
         cmocka_unit_test_setup_teardown(values_of_one_hash_fill_a_dictionary, test_op_setup, test_op_teardown),
+        cmocka_unit_test_setup_teardown(close_values_of_like_hashes_fill_a_dictionary, test_op_setup, test_op_teardown),
         cmocka_unit_test_setup_teardown(dictionaries_become_full, test_op_setup, test_op_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

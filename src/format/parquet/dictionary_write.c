@@ -92,14 +92,16 @@ void firn_dictionary_writer_done(struct firn_dictionary_writer *dictionary)
 
 /* Finding by hash. */
 
-/* Puts an entry into the first free slot from its hash on. */
-static void place(uint64_t *slots, uint32_t bits, uint64_t entry)
+/* Puts an entry into the first free slot from its hash on. False: many others are in its way. */
+static bool place(uint64_t *slots, uint32_t bits, uint64_t entry)
 {
     size_t mask = ((size_t)1 << bits) - 1;
     size_t at = entry >> (64 - bits);
-    while (slots[at])
-        at = (at + 1) & mask;
+    for (uint32_t probes = 0; slots[at]; at = (at + 1) & mask)
+        if (++probes == PROBES_MAX)
+            return false;
     slots[at] = entry;
+    return true;
 }
 
 static firn_status new_slots(struct firn_op *op, uint32_t bits, struct firn_buffer *out)
@@ -109,15 +111,16 @@ static firn_status new_slots(struct firn_op *op, uint32_t bits, struct firn_buff
     return FIRN_OK;
 }
 
-/* Doubles the slots; the upper hash bits that a slot keeps are all that is needed to place it again. */
+/* Doubles the slots; the upper hash bits that a slot keeps are all that is needed to place it again. Values chosen for
+ * their hashes make the dictionary full, here as where they are added. */
 static firn_status grow_slots(struct firn_op *op, struct firn_dictionary_writer *dictionary)
 {
     uint32_t bits = dictionary->slot_bits + 1;
     struct firn_buffer grown = { 0 };
     FIRN_TRY(new_slots(op, bits, &grown));
-    for (size_t i = 0; i < dictionary->slots.len / sizeof(uint64_t); i++)
-        if (slots_of(dictionary)[i])
-            place((uint64_t *)(void *)grown.data, bits, slots_of(dictionary)[i]);
+    for (size_t i = 0; i < dictionary->slots.len / sizeof(uint64_t) && !dictionary->full; i++)
+        dictionary->full =
+            slots_of(dictionary)[i] && !place((uint64_t *)(void *)grown.data, bits, slots_of(dictionary)[i]);
     firn_buffer_done(&dictionary->slots);
     dictionary->slots = grown;
     dictionary->slot_bits = bits;
@@ -129,7 +132,7 @@ static uint64_t new_slot(uint32_t hash, uint32_t start)
     return (uint64_t)hash << 32 | (start + 1);
 }
 
-/* Makes slots where there are none. */
+/* Makes slots where there are none. Values that an array found until now may have been chosen for their hashes. */
 static firn_status make_slots(struct firn_op *op, struct firn_dictionary_writer *dictionary)
 {
     uint32_t bits = SLOT_BITS_FIRST, width = width_of(dictionary);
@@ -137,9 +140,9 @@ static firn_status make_slots(struct firn_op *op, struct firn_dictionary_writer 
         bits++;
     FIRN_TRY(new_slots(op, bits, &dictionary->slots));
     dictionary->slot_bits = bits;
-    for (uint32_t i = 0; i < dictionary->count; i++) {
+    for (uint32_t i = 0; i < dictionary->count && !dictionary->full; i++) {
         uint32_t hash = firn_key_hash(own_value(dictionary, width, i), width);
-        place(slots_of(dictionary), bits, new_slot(hash, start_of(dictionary, width, i)));
+        dictionary->full = !place(slots_of(dictionary), bits, new_slot(hash, start_of(dictionary, width, i)));
     }
     return FIRN_OK;
 }
