@@ -3,7 +3,7 @@
 #include "rewrite/chunk_memory.h"
 
 #include "base/math.h"
-#include "format/parquet/page.h"
+#include "format/parquet/reader.h"
 
 #define PAGE_BYTES      (INT64_C(1) << 20)    /* what a page takes, by most writers' default */
 #define PAGE_ROWS       20000                 /* and how many rows it has: write.parquet.page-row-limit */
@@ -35,7 +35,8 @@ static uint64_t page_memory(const struct firn_chunk_memory_terms *terms, uint32_
 {
     const struct firn_column_chunk *chunk = &terms->row_group->chunks[index];
     int64_t all = FIRN_MAX(chunk->uncompressed_bytes, 0), count = page_count(chunk);
-    uint64_t most = (uint64_t)FIRN_MIN(all, PAGE_BYTES), page = count > 0 ? (uint64_t)(all / count) : most;
+    uint64_t most = (uint64_t)FIRN_MIN(all, PAGE_BYTES);
+    uint64_t page = count > 0 ? (uint64_t)FIRN_MIN(all / count, FIRN_PAGE_BYTES_MAX) : most;
     bool has_dictionary = chunk->dictionary_page_offset > 0;
     return (PAGE_BUFFERS - 1) * page + (has_dictionary ? FIRN_MAX(page, most) : page);
 }
@@ -44,7 +45,7 @@ static uint64_t page_memory(const struct firn_chunk_memory_terms *terms, uint32_
 static void find_held(const struct firn_chunk_memory_terms *terms, uint64_t most, struct firn_chunk_memory *out)
 {
     out->held_bytes = terms->index_bytes;
-    out->column_bytes_max = 0;
+    out->column_bytes_max = 1; /* to be divided by, though chunks may be empty beside large indexes */
     for (uint32_t i = 0; i < terms->row_group->chunk_count; i++) {
         uint64_t bytes = FIRN_MIN(chunk_bytes(terms, i), most) + page_memory(terms, i);
         out->held_bytes += bytes;
