@@ -22,6 +22,7 @@ firn_status firn_sink_write_pieces(struct firn_op *op, struct firn_sink *sink, c
 static firn_status copy_piece(struct firn_op *op, struct firn_sink *sink, struct firn_source *source, uint64_t offset,
                               struct firn_buffer *piece)
 {
+    FIRN_TRY(firn_op_check(op));
     FIRN_TRY(source->read(op, source, offset, piece->len, piece->data));
     return firn_sink_write(op, sink, firn_buffer_bytes(piece));
 }

@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 
-/* The range of some numbers; firn_number_range_none before any. */
+/* The range of some numbers; FIRN_NUMBER_RANGE_NONE before any. */
 struct firn_number_range {
     int64_t least, most;
 };

@@ -6,11 +6,12 @@
 #include <stddef.h>
 
 /* What says that these two files are not copied so, whatever the disk holds. EPERM: the output must not be written at
- * all, which writing tells better; EBADF: it was opened to append. */
+ * all, which writing tells better; EBADF: it was opened to append; EIO: which of the two broke, reading and writing
+ * tell. */
 static bool is_unable(int error)
 {
     return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM ||
-           error == EBADF;
+           error == EBADF || error == EIO;
 }
 
 int firn_file_copy(firn_file_copy_call *call, struct firn_file_part from, int to, uint64_t *copied)

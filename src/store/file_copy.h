@@ -14,8 +14,8 @@ struct firn_file_part {
     uint64_t offset, len;
 };
 /* Appends a part of one file to another where that stands. `*copied` is how much of it was; less than all when the rest
- * must be read and written: this kernel or these file systems cannot, or the file ends there. Gives an errno otherwise,
- * 0: none. */
+ * must be read and written: this kernel or these file systems cannot, the file ends there, or one of the disks broke.
+ * Gives an errno otherwise, 0: none. */
 int firn_file_copy(firn_file_copy_call *call, struct firn_file_part from, int to, uint64_t *copied);
 
 #endif

@@ -178,6 +178,7 @@ static firn_status local_sink_copy(struct firn_op *op, void *context, struct fir
         return FIRN_OK;
     FIRN_TRY(flush(op, writer, NULL, 0));
     do {
+        FIRN_TRY(firn_op_check(op));
         uint64_t most = FIRN_MIN(len - *copied, (uint64_t)WRITEBACK_BYTES);
         int failed =
             firn_file_copy(copy_file_range, (struct firn_file_part){ fd, offset + *copied, most }, writer->fd, &now);

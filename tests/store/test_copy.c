@@ -47,7 +47,8 @@ static void what_the_kernel_leaves_is_told(void **state)
         { "a file system without it", { 100, -EOPNOTSUPP }, 100, 0 },
         { "not these files", { -EINVAL }, 0, 0 },
         { "the disk is full in the middle", { 300, 200, -ENOSPC }, 500, ENOSPC },
-        { "the disk breaks in the middle", { 300, -EIO }, 300, EIO },
+        { "one of the disks breaks in the middle", { 300, -EIO }, 300, 0 },
+        { "the file grows too large in the middle", { 300, -EFBIG }, 300, EFBIG },
     };
     (void)state;
     for (size_t i = 0; i < FIRN_COUNT_OF(scripts); i++) {
