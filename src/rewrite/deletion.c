@@ -249,19 +249,16 @@ static firn_status merge_positions(struct firn_op *op, void *context, size_t ind
     const struct loading *loading = context;
     const struct firn_scan_file *file = &loading->files[index];
     struct firn_positions *set = loading->out->sets[index];
-    struct firn_arena scratch;
-    struct firn_op inner = *op;
+    struct firn_scratch scratch;
     if (!set)
         return FIRN_OK;
-    firn_arena_init(&scratch); /* vectors are let go one by one */
-    inner.arena = &scratch;
-    firn_status status = merge_list(&inner, loading, &file->deletes.own, file->entry->file.path, set);
+    firn_scratch_begin(op, &scratch); /* vectors are let go one by one */
+    firn_status status = merge_list(op, loading, &file->deletes.own, file->entry->file.path, set);
     if (status == FIRN_OK)
-        status = merge_list(&inner, loading, &file->deletes.wide, file->entry->file.path, set);
+        status = merge_list(op, loading, &file->deletes.wide, file->entry->file.path, set);
     if (status == FIRN_OK)
-        status = firn_positions_charge(&inner, set);
-    op->error = inner.error;
-    firn_arena_done(&scratch);
+        status = firn_positions_charge(op, set);
+    firn_scratch_end(op, &scratch);
     return status;
 }
 

@@ -270,7 +270,7 @@ static void number_rows(uint32_t *rows, uint32_t count)
 firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const struct firn_row_keys *keys,
                           struct firn_buffer *order)
 {
-    struct firn_arena scratch, *outer = op->arena;
+    struct firn_scratch scratch;
     struct firn_buffer memory = { 0 };
     FIRN_TRY(firn_buffer_resize(op, order, keys->count * sizeof(uint32_t)));
     if (firn_keys_ascend(keys)) { /* rows of inputs in order: mostly seen after a few keys where they are not */
@@ -280,11 +280,9 @@ firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const stru
     FIRN_TRY(firn_buffer_resize(op, &memory, 2 * (size_t)keys->count * sizeof(struct entry)));
     struct entry *entries = (struct entry *)(void *)memory.data;
     const struct sorting sorting = { keys, entries, entries + keys->count };
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
+    firn_scratch_begin(op, &scratch);
     firn_status status = sort_entries(op, pool, &sorting, (uint32_t *)(void *)order->data);
-    op->arena = outer;
-    firn_arena_done(&scratch);
+    firn_scratch_end(op, &scratch);
     firn_buffer_done(&memory);
     return status;
 }

@@ -327,15 +327,13 @@ static void forget_file(struct firn_output *output)
 
 firn_status firn_output_finish(struct firn_op *op, struct firn_output *output)
 {
-    struct firn_arena scratch, *results = op->arena;
+    struct firn_scratch scratch;
     FIRN_TRY(firn_output_flush(op, output));
     if (!output->writer)
         return FIRN_OK;
-    firn_arena_init(&scratch);
-    op->arena = &scratch; /* footers of many files must not pile up */
-    firn_status status = finish_file(op, output, results);
-    op->arena = results;
-    firn_arena_done(&scratch);
+    firn_scratch_begin(op, &scratch); /* footers of many files must not pile up */
+    firn_status status = finish_file(op, output, scratch.results);
+    firn_scratch_end(op, &scratch);
     forget_file(output);
     return status;
 }

@@ -249,11 +249,9 @@ firn_status firn_run_writer_put(struct firn_op *op, struct firn_run_writer *writ
                                 struct firn_sorted_run *out)
 {
     struct writing writing = { .writer = writer, .rows = rows };
-    struct firn_arena scratch, *results = op->arena;
-    firn_arena_init(&scratch);
-    op->arena = &scratch;
-    firn_status status = put_stretches(op, &writing, results, out);
-    op->arena = results;
-    firn_arena_done(&scratch);
+    struct firn_scratch scratch;
+    firn_scratch_begin(op, &scratch);
+    firn_status status = put_stretches(op, &writing, scratch.results, out);
+    firn_scratch_end(op, &scratch);
     return status;
 }
