@@ -2,6 +2,7 @@
  * through memory, to the byte, and large chunks that are kept go within the kernel. */
 #include "table_fixture.h"
 
+#include "support/fault_store.h"
 #include "support/folder.h"
 
 #define PLAIN_PROPERTIES "\"write.parquet.compression-codec\":\"uncompressed\""
@@ -138,11 +139,57 @@ static void lent_pages_are_those_that_were_read(void **state)
     folder_remove(folder);
 }
 
+/* Whatever call fails, of the row group that is written or of the rows that are read meanwhile: both are done before
+ * what they use goes, and nothing stays. */
+static void failures_wait_for_what_is_under_way(void **state)
+{
+    enum { FAILURES = 24 };
+    struct firn_op *op = test_op(state);
+    struct fixture_table table = {
+        .version = 2,
+        .schemas = PLAIN,
+        .properties = PLAIN_PROPERTIES ",\"write.parquet.row-group-size-bytes\":\"1500000\"",
+    };
+    struct table_test test;
+    struct fault_report report = { 0 };
+    begin(&test, op, PLAIN);
+    for (int i = 0; i < SMALL_FILES; i++)
+        add_numbers(&test, SMALL_ROWS, 20000);
+    struct fixture_run run = run_of(&test, &table);
+    run.counts_only = true;
+    run.layout.layout = FIRN_LAYOUT_FASTEST;
+    run.memory_bytes_max = UINT64_C(256) << 20;
+    CHECK_OK(op, firn_pool_open(op, 2, &run.pool));
+    for (uint32_t i = 0, calls = 0; i <= FAILURES; i++) {
+        struct firn_budget budget = { .limit_bytes = UINT64_C(256) << 20 };
+        struct fault fault = { .at_call = i == 0 ? UINT32_MAX : calls * (i - 1) / FAILURES, .kind = FAULT_ERROR };
+        struct firn_rewrite_result result;
+        atomic_store(&report.calls, 0);
+        CHECK_OK(op, fault_store_open(op, test.store, fault, &report, &run.store));
+        op->budget = &budget;
+        firn_status status = fixture_execute(op, &run, &result);
+        op->budget = NULL;
+        CHECK((status == FIRN_OK) == (i == 0), "call %u of %u: %s", fault.at_call, calls, op->error.text);
+        calls = i == 0 ? atomic_load(&report.calls) : calls;
+        if (status == FIRN_OK)
+            firn_rewrite_result_discard(op, test.store, &result);
+        firn_store_close(run.store);
+        CHECK(i == 0 || atomic_load(&budget.used_bytes) == 0, "call %u of %u: %zu bytes stay", fault.at_call, calls,
+              atomic_load(&budget.used_bytes));
+        size_t count;
+        CHECK_OK(op, store_count(op, test.store, FIRN_TEXT("mem:/t/"), &count));
+        CHECK(count == SMALL_FILES, "call %u of %u: %zu files stay", fault.at_call, calls, count);
+    }
+    firn_pool_close(run.pool);
+    firn_store_close(test.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(large_chunks_are_copied_within_the_kernel),
         TEST(lent_pages_are_those_that_were_read),
+        TEST(failures_wait_for_what_is_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
