@@ -12,6 +12,10 @@
     "{\"id\":3,\"name\":\"l\",\"required\":false,\"type\":"                                                            \
     "{\"type\":\"list\",\"element-id\":4,\"element-required\":false,\"element\":\"int\"}}]}"
 
+#define NAMED_SCHEMA                                                                                                   \
+    "{\"type\":\"struct\",\"schema-id\":0,\"fields\":["                                                                \
+    "{\"id\":1,\"name\":\"longitude\",\"required\":false,\"type\":\"int\"}]}"
+
 static const char *const columns[] = { "1000 2000 ~ 3000", "0.3=1 1.3=2 0.1 0.0 0.2" };
 
 enum { ROWS = 4, LATER = 16, LZO = 3 };
@@ -150,8 +154,49 @@ static void damaged_values_are_told_from_later_ones(void **state)
     firn_store_close(copy.store);
 }
 
+/* Where a text of Thrift's, its length in front of it, begins at or behind `from`; the file's end where none does. */
+static size_t find_thrift_text(struct firn_bytes file, size_t from, const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t at = from; at + len < file.len; at++)
+        if (file.data[at] == len && memcmp(file.data + at + 1, text, len) == 0)
+            return at + 1;
+    return file.len;
+}
+
+/* A column without an id is known by its name alone: one that is damaged would be taken for one that is absent. */
+static void names_that_disagree_are_damage(void **state)
+{
+    static const char name[] = "longitude";
+    struct firn_op *op = test_op(state);
+    struct firn_output_schema schema = fixture_schema(op, NAMED_SCHEMA);
+    const char *values[] = { "1 2 ~ 3" };
+    struct firn_store *store;
+    struct firn_buffer file = { 0 };
+    uint32_t met = 0;
+    CHECK_OK(op, firn_store_open_memory(op, &store));
+    fixture_write(op, store, PATH, schema.footer, values, 1, firn_chunk_options_default());
+    CHECK_OK(op, firn_store_read(op, store, firn_text_of(PATH), UINT64_MAX, &file));
+    struct firn_bytes bytes = firn_buffer_bytes(&file);
+    for (size_t at = find_thrift_text(bytes, 0, name); at < bytes.len; at = find_thrift_text(bytes, at, name), met++) {
+        json_t *json;
+        file.data[at] ^= 1;
+        CHECK_OK(op, firn_store_put(op, store, firn_text_of(PATH), false, bytes));
+        CHECK_STATUS(op, FIRN_CORRUPT,
+                     firn_file_inspect(op, store, firn_text_of(PATH), (struct firn_inspect_options){ 0 }, &json));
+        CHECK(strstr(op->error.text, "longitude") && strstr(op->error.text, "mongitude"), "%s", op->error.text);
+        file.data[at] ^= 1;
+    }
+    assert_int_equal(met, 2); /* the schema's and the chunk's */
+    firn_buffer_done(&file);
+    firn_store_close(store);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(damaged_values_are_told_from_later_ones) };
+    const struct CMUnitTest tests[] = {
+        TEST(damaged_values_are_told_from_later_ones),
+        TEST(names_that_disagree_are_damage),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

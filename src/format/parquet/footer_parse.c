@@ -355,6 +355,9 @@ static firn_status check_chunk(struct firn_op *op, const struct firn_column_chun
 {
     if (chunk->path.len == 0 && chunk->is_encrypted)
         return FIRN_OK;
+    bool has_name = chunk->path.len > 0; /* names may be all that columns are known by */
+    if (has_name && !firn_text_same(chunk->path, leaf->path))
+        return firn_fail(op, FIRN_CORRUPT, "is '%.*s' in the column chunk's own metadata", FIRN_FMT(chunk->path));
     if (chunk->type != leaf->type)
         return firn_fail(op, FIRN_CORRUPT, "is %s where the schema has %s", firn_parquet_type_name(chunk->type),
                          firn_parquet_type_name(leaf->type));
