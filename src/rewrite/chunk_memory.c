@@ -31,14 +31,25 @@ static int64_t page_count(const struct firn_column_chunk *chunk)
     return count;
 }
 
+/* What a dictionary takes while its chunk is read: its page as it lies, inflated, and as values. */
+static uint64_t dictionary_memory(const struct firn_column_chunk *chunk)
+{
+    int64_t stored = chunk->data_page_offset - FIRN_MAX(chunk->dictionary_page_offset, 0);
+    if (chunk->dictionary_page_offset <= 0 || stored <= 0 || chunk->compressed_bytes <= 0)
+        return 0;
+    stored = FIRN_MIN(FIRN_MIN(stored, chunk->compressed_bytes), FIRN_PAGE_BYTES_MAX);
+    double expansion = FIRN_MAX((double)chunk->uncompressed_bytes / (double)chunk->compressed_bytes, 1);
+    return (uint64_t)stored + 2 * (uint64_t)FIRN_MIN((double)stored * expansion, (double)FIRN_PAGE_BYTES_MAX);
+}
+
 static uint64_t page_memory(const struct firn_chunk_memory_terms *terms, uint32_t index)
 {
     const struct firn_column_chunk *chunk = &terms->row_group->chunks[index];
     int64_t all = FIRN_MAX(chunk->uncompressed_bytes, 0), count = page_count(chunk);
     uint64_t most = (uint64_t)FIRN_MIN(all, PAGE_BYTES);
     uint64_t page = count > 0 ? (uint64_t)FIRN_MIN(all / count, FIRN_PAGE_BYTES_MAX) : most;
-    bool has_dictionary = chunk->dictionary_page_offset > 0;
-    return (PAGE_BUFFERS - 1) * page + (has_dictionary ? FIRN_MAX(page, most) : page);
+    uint64_t other = chunk->dictionary_page_offset > 0 ? FIRN_MAX(most, dictionary_memory(chunk)) : 0;
+    return (PAGE_BUFFERS - 1) * page + FIRN_MAX(page, other);
 }
 
 /* What columns hold if it is no more than `most` of any chunk. */

@@ -66,6 +66,26 @@ static void empty_chunks_take_something(void **state)
     assert_int_equal(memory.column_bytes_max, 1);
 }
 
+/* A row group of small pages under large dictionaries takes what these do: as they lie, inflated, as values. */
+static void dictionaries_count(void **state)
+{
+    enum { DICTIONARY = 200 << 10 };
+    struct firn_encoding_stats pages = { .page_type = FIRN_PAGE_DATA, .count = 100 };
+    struct firn_column_chunk chunk = {
+        .encoding_stats = &pages,
+        .encoding_stats_count = 1,
+        .value_count = 100000,
+        .compressed_bytes = 300 << 10,
+        .uncompressed_bytes = 600 << 10,
+        .dictionary_page_offset = 4,
+        .data_page_offset = 4 + DICTIONARY,
+    };
+    uint64_t with = memory_of(test_op(state), &chunk, 0).held_bytes;
+    assert_in_range(with, COLUMNS * 5 * DICTIONARY, COLUMNS * 7 * DICTIONARY);
+    chunk.data_page_offset = INT64_MAX; /* and lies change no sign */
+    assert_in_range(memory_of(test_op(state), &chunk, 0).held_bytes, with, 2 * with);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +93,7 @@ int main(void)
         TEST(what_does_not_is_read_in_pieces),
         TEST(impossible_pages_are_only_large),
         TEST(empty_chunks_take_something),
+        TEST(dictionaries_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
