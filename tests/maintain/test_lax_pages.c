@@ -59,16 +59,9 @@ static struct firn_data_file write_file(struct firn_op *op, struct firn_store *s
 {
     struct firn_output_schema schema = fixture_schema(op, SCHEMA);
     struct firn_buffer file = { 0 };
-    struct firn_sink sink = firn_sink_to_buffer(&file);
-    struct firn_parquet_writer *writer;
     struct firn_encoded_chunk chunk = { 0 };
-    struct firn_footer *footer;
     encode_chunk(op, schema.leaves[0].node, width, page_v2, &chunk);
-    CHECK_OK(op, firn_parquet_writer_open(op, schema.footer, &sink, &writer));
-    CHECK_OK(op, firn_parquet_writer_add(op, writer, &chunk, ROWS));
-    CHECK_OK(op, firn_parquet_writer_finish(op, writer, &footer));
-    firn_parquet_writer_close(writer);
-    firn_encoded_chunk_done(&chunk);
+    struct firn_footer *footer = fixture_print(op, schema.footer, &chunk, ROWS, &file);
     footer->created_by = firn_text_of(created_by);
     fixture_set_footer(op, &file, footer);
     CHECK_OK(op, firn_store_put(op, store, FIRN_TEXT(PATH), false, firn_buffer_bytes(&file)));

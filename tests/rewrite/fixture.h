@@ -224,6 +224,22 @@ static inline struct firn_footer *fixture_footer(struct firn_op *op, struct firn
     return footer;
 }
 
+/* Appends to `file` one of a single chunk, which goes. Gives its footer. */
+static inline struct firn_footer *fixture_print(struct firn_op *op, const struct firn_footer *schema,
+                                                struct firn_encoded_chunk *chunk, int64_t rows,
+                                                struct firn_buffer *file)
+{
+    struct firn_sink sink = firn_sink_to_buffer(file);
+    struct firn_parquet_writer *writer;
+    struct firn_footer *footer;
+    CHECK_OK(op, firn_parquet_writer_open(op, schema, &sink, &writer));
+    CHECK_OK(op, firn_parquet_writer_add(op, writer, chunk, rows));
+    CHECK_OK(op, firn_parquet_writer_finish(op, writer, &footer));
+    firn_parquet_writer_close(writer);
+    firn_encoded_chunk_done(chunk);
+    return footer;
+}
+
 /* Puts a footer in the place of the one that the file has. */
 static inline void fixture_set_footer(struct firn_op *op, struct firn_buffer *file, const struct firn_footer *footer)
 {
