@@ -4,8 +4,11 @@
 #include "base/math.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define DOUBLED_BYTES_MAX ((size_t)1 << 20)
+#define HUGE_PAGES_MIN    ((size_t)8 << 20) /* room for a few, of two megabytes mostly */
 
 firn_status firn_budget_take(struct firn_op *op, struct firn_budget *budget, size_t bytes)
 {
@@ -31,6 +34,15 @@ void firn_budget_give(struct firn_budget *budget, size_t bytes)
         atomic_fetch_sub(&budget->used_bytes, bytes);
 }
 
+/* Large buffers are filled and searched faster in huge pages. A hint, which not every system knows. It is given for
+ * whole pages, all that the buffer touches: a region of which only a part has it cannot be moved when it grows. */
+static void use_huge_pages(uint8_t *data, size_t capacity)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)data % page;
+    if (capacity >= HUGE_PAGES_MIN)
+        (void)madvise(data - before, (before + capacity + page - 1) / page * page, MADV_HUGEPAGE);
+}
+
 firn_status firn_buffer_reserve(struct firn_op *op, struct firn_buffer *buffer, size_t capacity)
 {
     if (capacity <= buffer->capacity)
@@ -44,6 +56,7 @@ firn_status firn_buffer_reserve(struct firn_op *op, struct firn_buffer *buffer, 
         firn_budget_give(buffer->budget, more);
         return firn_fail(op, FIRN_LIMIT, "the system has no %zu bytes of memory", capacity);
     }
+    use_huge_pages(data, capacity);
     buffer->data = data;
     buffer->capacity = capacity;
     return FIRN_OK;
