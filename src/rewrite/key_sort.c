@@ -1,43 +1,80 @@
-/* Radix sort by eight bytes of the keys at a time, from behind the bytes that all keys share; rows that are equal in
- * them are sorted by the next eight. */
+/* Radix sort by some bytes of the keys at a time, from behind the bytes that all keys share; rows that are equal in
+ * them are sorted by the next bytes. An entry is 64 bits: in its low bits the row's number, in as many as the greatest
+ * needs, and in those above them what fits of the key. */
 #include "rewrite/key_sort.h"
 
 #include "base/math.h"
 
-#define FEW_ROWS   32 /* are sorted by comparing whole keys */
+#define FEW_ROWS   32 /* are sorted by comparing them */
 #define LEVELS_MAX 32 /* and so are rows whose keys are still equal after so many turns */
 
 #define MANY_ROWS (1 << 15) /* are dealt to buckets */
 
-enum { PREFIX_BYTES = 8, DIGITS = 256, BUCKET_BITS = 11, BUCKETS = 1 << BUCKET_BITS };
+enum { ENTRY_BITS = 64, LOAD_BYTES = 8, DIGIT_BITS_MAX = 11, FEW_DIGIT_BITS = 8, BUCKET_BITS = 11 };
+enum { BUCKETS = 1 << BUCKET_BITS, DIGITS_MAX = 1 << DIGIT_BITS_MAX };
 
-struct entry {
-    uint64_t prefix;
-    uint32_t row;
-};
-_Static_assert(2 * sizeof(struct entry) == FIRN_KEY_SORT_ROW_BYTES, "an entry and room to move it");
+_Static_assert(2 * sizeof(uint64_t) == FIRN_KEY_SORT_ROW_BYTES, "an entry and room to move it");
 
 struct sorting {
     const struct firn_row_keys *keys;
-    struct entry *entries, *room;
+    unsigned row_bits;
+    uint64_t *entries, *room;
 };
+
+static inline uint32_t row_of(const struct sorting *sorting, uint64_t entry)
+{
+    return (uint32_t)(entry & ((UINT64_C(1) << sorting->row_bits) - 1));
+}
+
+static inline struct firn_bytes key_of(const struct sorting *sorting, uint64_t entry)
+{
+    return firn_row_key(sorting->keys, row_of(sorting, entry));
+}
+
+/* Whether entries hold the same of their keys. */
+static bool is_tie(const struct sorting *sorting, uint64_t a, uint64_t b)
+{
+    return (a ^ b) >> sorting->row_bits == 0;
+}
+
+/* Whole bytes of a key that an entry holds. */
+static size_t held_bytes(const struct sorting *sorting)
+{
+    return (ENTRY_BITS - sorting->row_bits) / 8;
+}
+
+/* Whether entries hold all that is left of their keys from `depth` on. */
+static bool holds_rest(const struct sorting *sorting, size_t depth)
+{
+    return !sorting->keys->offsets && depth + held_bytes(sorting) >= sorting->keys->width;
+}
+
+/* How many of `len` bytes are the same, from the first on. */
+static size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    size_t at = 0;
+    for (; len - at >= LOAD_BYTES; at += LOAD_BYTES) {
+        uint64_t differing = firn_load_be64(a + at) ^ firn_load_be64(b + at);
+        if (differing)
+            return at + (size_t)__builtin_clzll(differing) / 8;
+    }
+    while (at < len && a[at] == b[at])
+        at++;
+    return at;
+}
 
 /* Bytes that all keys share from `depth` on; `*same`: the keys do not differ at all. */
 static size_t shared_bytes(const struct sorting *sorting, size_t first, size_t count, size_t depth, bool *same)
 {
-    struct firn_bytes least = firn_row_key(sorting->keys, sorting->entries[first].row);
+    struct firn_bytes least = key_of(sorting, sorting->entries[first]);
     size_t shared = least.len - FIRN_MIN(depth, least.len);
     *same = true;
     for (size_t i = 1; i < count; i++) {
-        struct firn_bytes key = firn_row_key(sorting->keys, sorting->entries[first + i].row);
-        size_t most = FIRN_MIN(shared, key.len - FIRN_MIN(depth, key.len)), at = 0;
-        *same = *same && key.len == least.len;
-        if (most > 0 && memcmp(key.data + depth, least.data + depth, most) == 0)
-            at = most;
-        while (at < most && key.data[depth + at] == least.data[depth + at])
-            at++;
-        *same = *same && at == shared;
-        shared = at;
+        struct firn_bytes key = key_of(sorting, sorting->entries[first + i]);
+        size_t most = FIRN_MIN(shared, key.len - FIRN_MIN(depth, key.len));
+        size_t common = most > 0 ? common_bytes(key.data + depth, least.data + depth, most) : 0;
+        *same = *same && key.len == least.len && common == shared;
+        shared = common;
     }
     return shared;
 }
@@ -45,58 +82,64 @@ static size_t shared_bytes(const struct sorting *sorting, size_t first, size_t c
 /* The eight bytes of a key from `depth` on, zeros where it ends. */
 static uint64_t prefix_at(struct firn_bytes key, size_t depth)
 {
-    uint8_t padded[PREFIX_BYTES] = { 0 };
+    uint8_t padded[LOAD_BYTES] = { 0 };
     size_t left = key.len - FIRN_MIN(depth, key.len);
-    if (left >= PREFIX_BYTES)
+    if (left >= LOAD_BYTES)
         return firn_load_be64(key.data + depth);
-    if (left > 0 && key.len >= PREFIX_BYTES)
-        return firn_load_be64(key.data + key.len - PREFIX_BYTES) << 8 * (PREFIX_BYTES - left);
+    if (left > 0 && key.len >= LOAD_BYTES)
+        return firn_load_be64(key.data + key.len - LOAD_BYTES) << 8 * (LOAD_BYTES - left);
     if (left > 0)
         memcpy(padded, key.data + depth, left);
     return firn_load_be64(padded);
 }
 
+/* Puts into entries what they hold of keys from `depth` on. */
 static void take_prefixes(const struct sorting *sorting, size_t first, size_t count, size_t depth)
 {
-    struct entry *entries = sorting->entries + first;
+    uint64_t *entries = sorting->entries + first, row_mask = (UINT64_C(1) << sorting->row_bits) - 1;
     for (size_t i = 0; i < count; i++)
-        entries[i].prefix = prefix_at(firn_row_key(sorting->keys, entries[i].row), depth);
+        entries[i] = (prefix_at(key_of(sorting, entries[i]), depth) & ~row_mask) | (entries[i] & row_mask);
 }
 
-static void count_digits(const struct entry *entries, size_t count, uint32_t counts[PREFIX_BYTES][DIGITS])
+/* The bits, above those of the row, in which entries are not all the same. */
+static uint64_t differing_bits(const struct sorting *sorting, const uint64_t *entries, size_t count)
 {
-    memset(counts, 0, sizeof(uint32_t) * PREFIX_BYTES * DIGITS);
-    for (size_t i = 0; i < count; i++)
-        for (int byte = 0; byte < PREFIX_BYTES; byte++)
-            counts[byte][entries[i].prefix >> (8 * byte) & 0xff]++;
+    uint64_t differing = 0;
+    for (size_t i = 1; i < count; i++)
+        differing |= entries[i] ^ entries[0];
+    return differing >> sorting->row_bits << sorting->row_bits;
 }
 
-/* From counts to the places where each digit's entries begin. False: all have the same digit. */
-static bool place_digits(uint32_t *counts, size_t count)
+/* Moves entries to where those of their digit belong, in the order in which they are: `bits` from `shift` on. */
+static void sort_by_digit(const uint64_t *from, size_t count, unsigned shift, unsigned bits, uint64_t *to)
 {
-    uint32_t begin = 0;
-    for (int digit = 0; digit < DIGITS; digit++) {
-        uint32_t here = counts[digit];
-        if (here == count)
-            return false;
-        counts[digit] = begin;
+    uint32_t places[DIGITS_MAX], begin = 0, digits = UINT32_C(1) << bits;
+    memset(places, 0, digits * sizeof *places);
+    for (size_t i = 0; i < count; i++)
+        places[from[i] >> shift & (digits - 1)]++;
+    for (uint32_t i = 0; i < digits; i++) {
+        uint32_t here = places[i];
+        places[i] = begin;
         begin += here;
     }
-    return true;
+    for (size_t i = 0; i < count; i++)
+        to[places[from[i] >> shift & (digits - 1)]++] = from[i];
 }
 
-/* By prefix, the least significant digit first; what is equal stays in order. */
+/* By the bits in which they differ, the least significant digit first; what is equal stays in order. */
 static void sort_by_prefix(const struct sorting *sorting, size_t first, size_t count)
 {
-    uint32_t counts[PREFIX_BYTES][DIGITS];
-    struct entry *from = sorting->entries + first, *to = sorting->room + first;
-    count_digits(from, count, counts);
-    for (int byte = 0; byte < PREFIX_BYTES; byte++) {
-        if (!place_digits(counts[byte], count))
-            continue;
-        for (size_t i = 0; i < count; i++)
-            to[counts[byte][from[i].prefix >> (8 * byte) & 0xff]++] = from[i];
-        struct entry *swapped = from;
+    uint64_t *from = sorting->entries + first, *to = sorting->room + first;
+    uint64_t differing = differing_bits(sorting, from, count);
+    if (differing == 0)
+        return;
+    unsigned low = (unsigned)__builtin_ctzll(differing),
+             width = ENTRY_BITS - (unsigned)__builtin_clzll(differing) - low;
+    unsigned most = count < DIGITS_MAX ? FEW_DIGIT_BITS : DIGIT_BITS_MAX;
+    unsigned turns = (width + most - 1) / most, bits = (width + turns - 1) / turns;
+    for (unsigned i = 0; i < turns; i++) {
+        sort_by_digit(from, count, low + i * bits, FIRN_MIN(bits, width - i * bits), to);
+        uint64_t *swapped = from;
         from = to;
         to = swapped;
     }
@@ -104,19 +147,22 @@ static void sort_by_prefix(const struct sorting *sorting, size_t first, size_t c
         memcpy(sorting->entries + first, from, count * sizeof *from);
 }
 
-static int compare_rows(const struct sorting *sorting, const struct entry *a, const struct entry *b)
+/* Whether a row comes before another one: by what their entries hold, and by whole keys where that is the same. */
+static bool is_before(const struct sorting *sorting, uint64_t a, uint64_t b)
 {
-    int order = firn_key_compare(firn_row_key(sorting->keys, a->row), firn_row_key(sorting->keys, b->row));
-    return order ? order : (a->row > b->row) - (a->row < b->row);
+    if (!is_tie(sorting, a, b))
+        return a < b;
+    int order = firn_key_compare(key_of(sorting, a), key_of(sorting, b));
+    return order ? order < 0 : a < b;
 }
 
 static void sort_few(const struct sorting *sorting, size_t first, size_t count)
 {
-    struct entry *entries = sorting->entries + first;
+    uint64_t *entries = sorting->entries + first;
     for (size_t i = 1; i < count; i++) {
-        struct entry entry = entries[i];
+        uint64_t entry = entries[i];
         size_t at = i;
-        for (; at > 0 && compare_rows(sorting, &entry, &entries[at - 1]) < 0; at--)
+        for (; at > 0 && is_before(sorting, entry, entries[at - 1]); at--)
             entries[at] = entries[at - 1];
         entries[at] = entry;
     }
@@ -125,7 +171,7 @@ static void sort_few(const struct sorting *sorting, size_t first, size_t count)
 /* Merging by whole keys, for keys that share very many bytes in ever new ways. */
 static void sort_whole(const struct sorting *sorting, size_t first, size_t count)
 {
-    struct entry *entries = sorting->entries + first, *room = sorting->room + first;
+    uint64_t *entries = sorting->entries + first, *room = sorting->room + first;
     size_t half = count / 2, left = 0, right = half, at = 0;
     if (count <= FEW_ROWS) {
         sort_few(sorting, first, count);
@@ -135,7 +181,7 @@ static void sort_whole(const struct sorting *sorting, size_t first, size_t count
     sort_whole(sorting, first + half, count - half);
     memcpy(room, entries, count * sizeof *entries);
     while (left < half && right < count)
-        entries[at++] = compare_rows(sorting, &room[right], &room[left]) < 0 ? room[right++] : room[left++];
+        entries[at++] = is_before(sorting, room[right], room[left]) ? room[right++] : room[left++];
     while (left < half)
         entries[at++] = room[left++];
     while (right < count)
@@ -166,35 +212,36 @@ static void sort_prefixed(const struct sorting *sorting, size_t first, size_t co
         return;
     }
     sort_by_prefix(sorting, first, count);
-    const struct entry *entries = sorting->entries + first;
-    bool is_whole = !sorting->keys->offsets && depth + PREFIX_BYTES >= sorting->keys->width;
-    for (size_t i = 0, end; i < count && !is_whole; i = end) {
-        for (end = i + 1; end < count && entries[end].prefix == entries[i].prefix;)
+    const uint64_t *entries = sorting->entries + first;
+    for (size_t i = 0, end; i < count && !holds_rest(sorting, depth); i = end) {
+        for (end = i + 1; end < count && is_tie(sorting, entries[end], entries[i]);)
             end++;
         if (end - i > 1)
-            sort_range(sorting, first + i, end - i, depth + PREFIX_BYTES, level + 1);
+            sort_range(sorting, first + i, end - i, depth + held_bytes(sorting), level + 1);
     }
 }
 
-/* Rows dealt to buckets: bucket i begins at begins[i]. */
+/* Rows dealt to buckets by the first bits in which they differ: bucket i begins at begins[i]. */
 struct dealt {
     struct sorting sorting;
     size_t depth;
+    unsigned shared_bits; /* of all entries, before those that choose the bucket */
     uint32_t begins[BUCKETS + 1];
+    uint32_t *rows;
 };
 
-static uint32_t bucket_of(const struct entry *entry)
+static uint32_t bucket_of(const struct dealt *dealt, uint64_t entry)
 {
-    return (uint32_t)(entry->prefix >> (8 * PREFIX_BYTES - BUCKET_BITS));
+    return (uint32_t)(entry << dealt->shared_bits >> (ENTRY_BITS - BUCKET_BITS));
 }
 
 static void deal(struct dealt *dealt, size_t count)
 {
     struct sorting *sorting = &dealt->sorting;
-    const struct entry *entries = sorting->entries;
+    uint64_t *entries = sorting->entries;
     uint32_t next[BUCKETS] = { 0 }, begin = 0;
     for (size_t i = 0; i < count; i++)
-        next[bucket_of(&entries[i])]++;
+        next[bucket_of(dealt, entries[i])]++;
     for (int i = 0; i < BUCKETS; i++) {
         uint32_t rows = next[i];
         dealt->begins[i] = next[i] = begin;
@@ -202,8 +249,15 @@ static void deal(struct dealt *dealt, size_t count)
     }
     dealt->begins[BUCKETS] = begin;
     for (size_t i = 0; i < count; i++)
-        sorting->room[next[bucket_of(&entries[i])]++] = entries[i];
-    *sorting = (struct sorting){ sorting->keys, sorting->room, sorting->entries };
+        sorting->room[next[bucket_of(dealt, entries[i])]++] = entries[i];
+    sorting->entries = sorting->room;
+    sorting->room = entries;
+}
+
+static void give_rows(const struct sorting *sorting, size_t first, size_t count, uint32_t *rows)
+{
+    for (size_t i = first; i < first + count; i++)
+        rows[i] = row_of(sorting, sorting->entries[i]);
 }
 
 static firn_status sort_bucket(struct firn_op *op, void *context, size_t index)
@@ -213,23 +267,25 @@ static firn_status sort_bucket(struct firn_op *op, void *context, size_t index)
     FIRN_TRY(firn_op_check(op));
     if (count > 1)
         sort_prefixed(&dealt->sorting, first, count, dealt->depth, 0);
+    give_rows(&dealt->sorting, first, count, dealt->rows);
     return FIRN_OK;
 }
 
-/* Sorts many rows; `*sorted` is where they are then. */
 static firn_status sort_many(struct firn_op *op, struct firn_pool *pool, const struct sorting *sorting, size_t count,
-                             const struct entry **sorted)
+                             uint32_t *rows)
 {
     bool same;
     struct dealt *dealt = FIRN_NEW(op->arena, struct dealt);
-    dealt->sorting = *sorting;
+    *dealt = (struct dealt){ .sorting = *sorting, .rows = rows };
     dealt->depth = shared_bytes(sorting, 0, count, 0, &same);
-    *sorted = sorting->entries;
-    if (same)
+    if (same) {
+        give_rows(sorting, 0, count, rows);
         return FIRN_OK;
+    }
     take_prefixes(sorting, 0, count, dealt->depth);
+    uint64_t differing = differing_bits(sorting, sorting->entries, count);
+    dealt->shared_bits = (unsigned)__builtin_clzll(differing);
     deal(dealt, count);
-    *sorted = dealt->sorting.entries;
     return firn_pool_run(op, pool, BUCKETS, 0, sort_bucket, dealt);
 }
 
@@ -237,15 +293,12 @@ static firn_status sort_entries(struct firn_op *op, struct firn_pool *pool, cons
                                 uint32_t *rows)
 {
     size_t count = sorting->keys->count;
-    const struct entry *sorted = sorting->entries;
     for (size_t i = 0; i < count; i++)
-        sorting->entries[i].row = (uint32_t)i;
-    if (count < MANY_ROWS)
-        sort_range(sorting, 0, count, 0, 0);
-    else
-        FIRN_TRY(sort_many(op, pool, sorting, count, &sorted));
-    for (size_t i = 0; i < count; i++)
-        rows[i] = sorted[i].row;
+        sorting->entries[i] = i;
+    if (count >= MANY_ROWS)
+        return sort_many(op, pool, sorting, count, rows);
+    sort_range(sorting, 0, count, 0, 0);
+    give_rows(sorting, 0, count, rows);
     return FIRN_OK;
 }
 
@@ -277,9 +330,14 @@ firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const stru
         number_rows((uint32_t *)(void *)order->data, keys->count);
         return FIRN_OK;
     }
-    FIRN_TRY(firn_buffer_resize(op, &memory, 2 * (size_t)keys->count * sizeof(struct entry)));
-    struct entry *entries = (struct entry *)(void *)memory.data;
-    const struct sorting sorting = { keys, entries, entries + keys->count };
+    FIRN_TRY(firn_buffer_resize(op, &memory, (size_t)keys->count * FIRN_KEY_SORT_ROW_BYTES));
+    uint64_t *entries = (uint64_t *)(void *)memory.data;
+    const struct sorting sorting = {
+        .keys = keys,
+        .row_bits = ENTRY_BITS - (unsigned)__builtin_clzll(keys->count), /* there are several rows */
+        .entries = entries,
+        .room = entries + keys->count,
+    };
     firn_scratch_begin(op, &scratch);
     firn_status status = sort_entries(op, pool, &sorting, (uint32_t *)(void *)order->data);
     firn_scratch_end(op, &scratch);

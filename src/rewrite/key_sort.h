@@ -37,6 +37,6 @@ bool firn_keys_ascend(const struct firn_row_keys *keys);
 FIRN_CHECKED firn_status firn_key_sort(struct firn_op *op, struct firn_pool *pool, const struct firn_row_keys *keys,
                                        struct firn_buffer *order);
 /* Bytes of memory that sorting takes for each row, beside its key. */
-#define FIRN_KEY_SORT_ROW_BYTES 32
+#define FIRN_KEY_SORT_ROW_BYTES 16
 
 #endif

@@ -572,7 +572,7 @@ static void the_process_keeps_its_memory_limit(void **state)
 }
 
 /* Keys of every kind in the order of memcmp, rows of equal ones in their own: few and many, of one length and of many,
- * alike for long. */
+ * alike for long, few of them over and over. */
 static void keys_are_sorted(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -580,23 +580,25 @@ static void keys_are_sorted(void **state)
     struct dice dice = { 7 };
     CHECK_OK(op, firn_pool_open(op, 3, &pool));
     static const uint32_t counts[] = { 0, 1, 2, 31, 33, 1000, 70000 };
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
+        bool is_fixed = kind == 0 || kind == 4;
         for (size_t c = 0; c < FIRN_COUNT_OF(counts); c++) {
             struct firn_buffer bytes = { 0 }, offsets = { 0 }, order = { 0 };
             uint32_t count = counts[c];
             for (uint32_t i = 0; i < count; i++) {
                 uint8_t key[64] = { 0 };
-                size_t shared = kind < 2 ? 5 : roll(&dice, 40), len = kind == 0 ? 13 : shared + 1 + roll(&dice, 12);
+                size_t shared = is_fixed || kind == 1 ? 5 : roll(&dice, 40);
+                size_t len = is_fixed ? 13 : shared + 1 + roll(&dice, 12);
                 for (size_t at = shared; at < len; at++)
-                    key[at] = (uint8_t)(1 + roll(&dice, kind == 3 ? 2 : 200));
+                    key[at] = (uint8_t)(1 + roll(&dice, kind >= 3 ? 2 : 200));
                 uint64_t offset = bytes.len;
-                key[len++] = kind == 0 ? 1 : 255; /* ends no other */
+                key[len++] = is_fixed ? 1 : 255; /* ends no other */
                 CHECK_OK(op, firn_buffer_append(op, &offsets, &offset, sizeof offset));
                 CHECK_OK(op, firn_buffer_append(op, &bytes, key, len));
             }
             uint64_t end = bytes.len;
             CHECK_OK(op, firn_buffer_append(op, &offsets, &end, sizeof end));
-            struct firn_row_keys keys = { bytes.data, kind == 0 ? NULL : (const uint64_t *)(const void *)offsets.data,
+            struct firn_row_keys keys = { bytes.data, is_fixed ? NULL : (const uint64_t *)(const void *)offsets.data,
                                           14, count };
             CHECK_OK(op, firn_key_sort(op, pool, &keys, &order));
             const uint32_t *rows = (const uint32_t *)(const void *)order.data;
