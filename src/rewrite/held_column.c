@@ -6,7 +6,8 @@
 #include "format/parquet/unpack.h"
 #include "rewrite/column.h"
 
-#define PREFETCH_ROWS 24 /* rows are far apart: memory is asked for them so many rows ahead */
+#define PREFETCH_ROWS    24 /* rows are far apart: memory is asked for them so many rows ahead */
+#define CACHE_LINE_BYTES 64
 
 static uint32_t *as_u32(const struct firn_buffer *buffer)
 {
@@ -110,16 +111,37 @@ static firn_status append_fixed(struct firn_op *op, struct firn_held_column *col
     return FIRN_OK;
 }
 
-static uint64_t slices_bytes(const struct firn_held_column *column, const struct firn_vector *vector)
+/* What texts take, and the length that all of them have: then each is found without asking where it ends. */
+struct text_sizes {
+    uint64_t bytes;
+    uint32_t len;
+    bool differ;
+};
+
+static struct text_sizes measure_texts(const struct firn_held_column *column, const struct firn_vector *vector)
 {
     struct place_walk walk = places_of(column, vector);
     const struct firn_slice *from = source_values(vector).slice;
-    uint64_t bytes = 0;
+    struct text_sizes sizes = { 0 };
+    uint32_t least = UINT32_MAX, most = 0;
     size_t index;
-    for (uint32_t i = 0; i < walk.place_count; i++)
-        if (next_value(&walk, i, &index))
-            bytes += from[index].len;
-    return bytes;
+    for (uint32_t i = 0; i < walk.place_count; i++) {
+        uint32_t len = next_value(&walk, i, &index) ? from[index].len : 0;
+        sizes.bytes += len;
+        least = FIRN_MIN(least, len);
+        most = FIRN_MAX(most, len);
+    }
+    sizes.len = most;
+    sizes.differ = least < most;
+    return sizes;
+}
+
+/* Of texts added to a column. */
+static void note_lengths(struct firn_held_column *column, uint32_t len, bool differ)
+{
+    if (column->ends.len == 0)
+        column->text_len = len;
+    column->text_lens_differ = column->text_lens_differ || differ || len != column->text_len;
 }
 
 static firn_status check_bytes(struct firn_op *op, const struct firn_held_column *column, uint64_t bytes)
@@ -156,15 +178,18 @@ static firn_status append_slices(struct firn_op *op, struct firn_held_column *co
 {
     struct place_walk walk = places_of(column, vector);
     const struct firn_slice *from = source_values(vector).slice;
-    uint64_t bytes = slices_bytes(column, vector);
+    struct text_sizes sizes = measure_texts(column, vector);
     uint32_t end = (uint32_t)column->values.len;
     uint8_t *to, *ends;
     size_t index;
-    FIRN_TRY(check_bytes(op, column, bytes));
-    FIRN_TRY(firn_buffer_extend(op, &column->values, (size_t)bytes, &to));
+    if (walk.place_count == 0)
+        return FIRN_OK;
+    FIRN_TRY(check_bytes(op, column, sizes.bytes));
+    note_lengths(column, sizes.len, sizes.differ);
+    FIRN_TRY(firn_buffer_extend(op, &column->values, (size_t)sizes.bytes, &to));
     FIRN_TRY(firn_buffer_extend(op, &column->ends, walk.place_count * sizeof end, &ends));
     if (lie_together(&walk)) {
-        copy_together(from, walk.place_count, (size_t)bytes, end, to, (uint32_t *)(void *)ends);
+        copy_together(from, walk.place_count, (size_t)sizes.bytes, end, to, (uint32_t *)(void *)ends);
         return FIRN_OK;
     }
     for (uint32_t i = 0; i < walk.place_count; i++) {
@@ -251,6 +276,7 @@ static firn_status copy_slices(struct firn_op *op, struct firn_held_column *colu
     uint32_t begin = rows->place > 0 ? ends[rows->place - 1] : 0;
     uint32_t bytes = rows->place_count > 0 ? ends[rows->place + rows->place_count - 1] - begin : 0;
     FIRN_TRY(check_bytes(op, column, bytes));
+    note_lengths(column, from->text_len, from->text_lens_differ);
     FIRN_TRY(
         append_shifted(op, &column->ends, ends + rows->place, rows->place_count, begin, (uint32_t)column->values.len));
     return bytes > 0 ? firn_buffer_append(op, &column->values, from->values.data + begin, bytes) : FIRN_OK;
@@ -320,13 +346,20 @@ static void size_rows(const struct firn_held_column *column, const uint32_t *row
     out->value_count = (uint32_t)values;
 }
 
+/* The text will be looked at soon; of a long one, the rest comes by itself. */
+static void prefetch_text(const uint8_t *text, uint32_t len)
+{
+    __builtin_prefetch(text);
+    __builtin_prefetch(text + FIRN_MIN(len, CACHE_LINE_BYTES));
+}
+
 static void take_slices(const struct firn_held_column *column, struct place_range places, struct firn_slice *to)
 {
     const uint32_t *ends = as_u32(&column->ends);
     uint32_t at = places.first > 0 ? ends[places.first - 1] : 0;
-    __builtin_prefetch(column->values.data + at);
     for (uint32_t i = 0; i < places.count; i++) {
         uint32_t end = ends[places.first + i];
+        prefetch_text(column->values.data + at, end - at);
         to[i] = (struct firn_slice){ column->values.data + at, end - at };
         at = end;
     }
@@ -351,11 +384,27 @@ static void prefetch_place(const struct firn_held_column *column, uint32_t place
                                 : column->values.data + place * width);
 }
 
+/* Texts of the same length. */
+static void take_equal(const struct firn_held_column *column, const uint32_t *rows, uint32_t count,
+                       struct firn_slice *to)
+{
+    uint32_t len = column->text_len;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *text = column->values.data + (size_t)rows[i] * len;
+        prefetch_text(text, len);
+        to[i] = (struct firn_slice){ text, len };
+    }
+}
+
 /* Rows of a column without nulls. */
 static void take_values(const struct firn_held_column *column, const uint32_t *rows, uint32_t count, void *to)
 {
     if (column->leaf->type != FIRN_PARQUET_BYTE_ARRAY) {
         firn_gather(column->values.data, value_width(column), rows, count, to);
+        return;
+    }
+    if (!column->text_lens_differ) {
+        take_equal(column, rows, count, to);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -448,6 +497,7 @@ void firn_held_column_clear(struct firn_held_column *column)
     for (size_t i = 0; i < FIRN_COUNT_OF(buffers); i++)
         firn_buffer_clear(buffers[i]);
     column->row_count = column->slot_count = column->value_count = 0;
+    column->text_lens_differ = false;
 }
 
 void firn_held_column_done(struct firn_held_column *column)

@@ -14,6 +14,8 @@ struct firn_held_column {
     struct firn_buffer values; /* of BYTE_ARRAY: their bytes, end to end. A column that is not repeated has a place
                                   for each slot, with a value or not */
     struct firn_buffer ends;   /* BYTE_ARRAY: uint32_t, where the bytes of each place end */
+    uint32_t text_len;         /* BYTE_ARRAY: of each place, unless they differ */
+    bool text_lens_differ;
 };
 
 /* Adds the rows of a vector, which may go on with the last row. Copies. Fails: LIMIT, at the latest when counts or
