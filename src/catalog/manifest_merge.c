@@ -206,6 +206,15 @@ static void pack(struct firn_op *op, const struct firn_producer *producer, const
     }
 }
 
+static void list_bins(struct firn_op *op, const struct firn_producer *producer, const struct firn_manifest_rows *rows,
+                      struct bin_list *bins)
+{
+    if (producer->merges)
+        pack(op, producer, rows, bins);
+    else
+        pack_singly(op, (struct bin){ rows->items, rows->count }, bins);
+}
+
 static int64_t count_of_others(const struct firn_producer *producer, const struct bin *bin)
 {
     int64_t count = 0;
@@ -227,10 +236,7 @@ firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *produ
     struct bin_list bins = { 0 };
     struct bin_list written = { 0 };
     struct firn_manifest_rows merged = { 0 };
-    if (producer->merges)
-        pack(op, producer, rows, &bins);
-    else
-        pack_singly(op, (struct bin){ rows->items, rows->count }, &bins);
+    list_bins(op, producer, rows, &bins);
     for (size_t i = 0; i < bins.count; i++)
         if (must_write(op, producer, &bins.items[i], sequence_number_min))
             FIRN_PUSH(op->arena, &written, bins.items[i]);
@@ -249,4 +255,22 @@ firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *produ
     }
     *rows = merged;
     return FIRN_OK;
+}
+
+/* The manifest of what is added comes first and is short, as far as can be guessed; its row has no path. Where the
+ * guess is wrong, other bins come to be than were written, and these are cleaned up. */
+firn_status firn_manifests_merge_ahead(struct firn_op *op, struct firn_producer *producer,
+                                       const struct firn_manifest_rows *rows)
+{
+    struct firn_manifest_file added = { .spec_id = producer->table->metadata->default_spec_id };
+    struct firn_manifest_rows all = { 0 };
+    struct bin_list bins = { 0 }, written = { 0 };
+    FIRN_PUSH(op->arena, &all, added);
+    for (size_t i = 0; i < rows->count; i++)
+        FIRN_PUSH(op->arena, &all, rows->items[i]);
+    list_bins(op, producer, &all, &bins);
+    for (size_t i = 0; i < bins.count; i++)
+        if (bins.items[i].rows[0].path.len > 0 && must_write(op, producer, &bins.items[i], 0))
+            FIRN_PUSH(op->arena, &written, bins.items[i]);
+    return join_missing(op, producer, &written, 0);
 }

@@ -53,6 +53,9 @@ struct firn_producer {
     struct firn_map removed_partitions; /* partition of removed data files to the index of one */
     bool trusts_summaries;              /* until a removed file was not where they say */
 
+    int64_t drafted_on; /* the head that a draft has seen, and its manifests; FIRN_NO_SNAPSHOT: none */
+    struct firn_manifest_list drafted_rows;
+
     /* Manifests written so far, kept for later attempts. */
     int32_t format_version; /* they were written for */
     bool has_added;
@@ -157,6 +160,9 @@ bool firn_manifest_may_hold_removed(struct firn_op *op, const struct firn_produc
 FIRN_CHECKED firn_status firn_manifests_merge(struct firn_op *op, struct firn_producer *producer,
                                               struct firn_manifest_rows *rows, int64_t sequence_number_min,
                                               int64_t *replaced);
+/* Writes those manifests ahead, of data `rows` that are filtered, that will not be joined with what is added. */
+FIRN_CHECKED firn_status firn_manifests_merge_ahead(struct firn_op *op, struct firn_producer *producer,
+                                                    const struct firn_manifest_rows *rows);
 
 /* manifest_regroup.c: the same entries in other manifests. Replaces rows of the head by what change->regroupings gives,
  * written once for all attempts; the others stay, those without live entries too. Sets is_final. */

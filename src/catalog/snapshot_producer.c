@@ -9,6 +9,15 @@
 #include "table/location.h"
 #include "table/scan.h"
 
+#include <assert.h>
+#include <stdlib.h>
+
+struct firn_snapshot_draft {
+    struct firn_arena arena; /* holds all but the draft itself */
+    struct firn_producer producer;
+    bool is_taken; /* by a commit, which then cleans up */
+};
+
 static firn_status fail_finally(struct firn_producer *producer, firn_status status)
 {
     producer->is_final = status != FIRN_OK;
@@ -38,19 +47,37 @@ static firn_status check_base(struct firn_op *op, struct firn_producer *producer
     return fail_finally(producer, check->holds(op, check->context, producer->table->metadata));
 }
 
-static firn_status load_rows(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
+static firn_status read_rows(struct firn_op *op, const struct firn_producer *producer, const struct firn_snapshot *head,
+                             struct firn_manifest_list *rows)
 {
-    struct firn_manifest_list rows = { 0 };
-    if (attempt->head)
-        FIRN_TRY(firn_snapshot_manifests(op, producer->table->store, producer->table->metadata, attempt->head, &rows));
-    FIRN_TRY(firn_conflicts_check(op, producer, attempt->head, &rows));
-    for (uint32_t i = 0; i < rows.count; i++) {
-        struct firn_manifest_file *row = &rows.manifests[i];
+    *rows = (struct firn_manifest_list){ 0 };
+    if (!head)
+        return FIRN_OK;
+    if (producer->drafted_on == head->id) {
+        *rows = producer->drafted_rows;
+        return FIRN_OK;
+    }
+    return firn_snapshot_manifests(op, producer->table->store, producer->table->metadata, head, rows);
+}
+
+static firn_status sort_rows(struct firn_op *op, const struct firn_producer *producer,
+                             const struct firn_manifest_list *rows, struct firn_attempt *attempt)
+{
+    for (uint32_t i = 0; i < rows->count; i++) {
+        struct firn_manifest_file *row = &rows->manifests[i];
         if (producer->table->metadata->format_version >= 2)
             FIRN_TRY(firn_manifest_count(op, producer->table->store, producer->table->metadata, row));
         FIRN_PUSH(op->arena, row->is_deletes ? &attempt->deletes : &attempt->data, *row);
     }
     return FIRN_OK;
+}
+
+static firn_status load_rows(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
+{
+    struct firn_manifest_list rows;
+    FIRN_TRY(read_rows(op, producer, attempt->head, &rows));
+    FIRN_TRY(firn_conflicts_check(op, producer, attempt->head, &rows));
+    return sort_rows(op, producer, &rows, attempt);
 }
 
 /* Delete files below it can apply to no live data file: those that stay, and those this commit adds with an older
@@ -400,7 +427,6 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
     const struct firn_metadata *metadata = producer->table->metadata;
     if (!producer->table->catalog)
         return firn_fail(op, FIRN_USAGE, "table '%.*s' was opened for reading only", FIRN_FMT(producer->table->name));
-    FIRN_TRY(check_shape(op, producer->change));
     FIRN_TRY(read_properties(op, producer));
     producer->uuid = firn_uuid_text(op->arena, firn_uuid_random(op));
     producer->snapshot_id = new_snapshot_id(op, metadata);
@@ -408,6 +434,15 @@ static firn_status init(struct firn_op *op, struct firn_producer *producer)
     firn_map_init(&producer->merged, op->arena);
     producer->format_version = metadata->format_version;
     producer->trusts_summaries = true;
+    producer->drafted_on = FIRN_NO_SNAPSHOT;
+    return FIRN_OK;
+}
+
+static firn_status take_change(struct firn_op *op, struct firn_producer *producer,
+                               const struct firn_snapshot_change *change)
+{
+    producer->change = change;
+    FIRN_TRY(check_shape(op, change));
     index_removals(op, producer);
     return firn_removed_partitions_collect(op, producer);
 }
@@ -459,27 +494,83 @@ static firn_status run_attempts(struct firn_op *op, struct firn_producer *produc
     }
 }
 
+static firn_status make_draft(struct firn_op *op, struct firn_producer *producer)
+{
+    struct firn_attempt attempt = { 0 };
+    FIRN_TRY(init(op, producer));
+    FIRN_TRY(take_change(op, producer, producer->change));
+    FIRN_TRY(find_head(op, producer, &attempt));
+    FIRN_TRY(read_rows(op, producer, attempt.head, &producer->drafted_rows));
+    producer->drafted_on = attempt.head ? attempt.head->id : FIRN_NO_SNAPSHOT;
+    FIRN_TRY(sort_rows(op, producer, &producer->drafted_rows, &attempt));
+    FIRN_TRY(firn_manifests_filter(op, producer, &attempt.data, 0, &attempt.filtered));
+    return firn_manifests_merge_ahead(op, producer, &attempt.data);
+}
+
+struct firn_snapshot_draft *firn_snapshot_draft_open(struct firn_op *op, struct firn_pool *pool,
+                                                     struct firn_table *table,
+                                                     const struct firn_snapshot_change *change)
+{
+    struct firn_snapshot_draft *draft = calloc(1, sizeof *draft);
+    struct firn_op drafting = *op;
+    if (!draft)
+        return NULL;
+    firn_arena_init(&draft->arena);
+    drafting.arena = &draft->arena;
+    draft->producer = (struct firn_producer){ .pool = pool, .table = table, .change = change };
+    if (make_draft(&drafting, &draft->producer) == FIRN_OK)
+        return draft;
+    firn_log(op, FIRN_LOG_DEBUG, "nothing is done of the commit ahead: %s", drafting.error.text);
+    firn_snapshot_draft_close(op, draft);
+    return NULL;
+}
+
+void firn_snapshot_draft_close(struct firn_op *op, struct firn_snapshot_draft *draft)
+{
+    if (!draft)
+        return;
+    if (!draft->is_taken) /* (2) */
+        clean_up_failure(op, &draft->producer);
+    firn_arena_done(&draft->arena);
+    free(draft);
+}
+
+/* The producer of a commit: that of its draft, or `fresh`. */
+static firn_status begin(struct firn_op *op, struct firn_producer *fresh, struct firn_producer **out)
+{
+    const struct firn_snapshot_change *change = fresh->change;
+    struct firn_snapshot_draft *draft = change->draft;
+    *out = draft ? &draft->producer : fresh;
+    assert(!draft || (!draft->is_taken && draft->producer.change->removed_count == change->removed_count));
+    if (!draft)
+        FIRN_TRY(init(op, fresh));
+    FIRN_TRY(take_change(op, *out, change));
+    if (draft)
+        draft->is_taken = true;
+    return FIRN_OK;
+}
+
 firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
                                  const struct firn_snapshot_change *change, struct firn_snapshot_result *out)
 {
-    struct firn_producer producer = { .pool = pool, .table = table, .change = change };
+    struct firn_producer fresh = { .pool = pool, .table = table, .change = change }, *producer;
     struct firn_attempt attempt = { 0 };
     *out = (struct firn_snapshot_result){ 0 };
-    FIRN_TRY(init(op, &producer));
-    firn_status status = run_attempts(op, &producer, &attempt);
+    FIRN_TRY(begin(op, &fresh, &producer));
+    firn_status status = run_attempts(op, producer, &attempt);
     if (status == FIRN_OK)
-        clean_up_success(op, &producer, &attempt);
+        clean_up_success(op, producer, &attempt);
     else if (status != FIRN_UNKNOWN) /* (3) */
-        clean_up_failure(op, &producer);
+        clean_up_failure(op, producer);
     *out = (struct firn_snapshot_result){
-        .snapshot_id = producer.snapshot_id,
+        .snapshot_id = producer->snapshot_id,
         .sequence_number = attempt.sequence_number,
         .attempts = attempt.number,
         .removed_delete_files = attempt.removed_delete_files,
         .manifests_created = attempt.summary.manifests_created,
         .manifests_replaced = attempt.summary.manifests_replaced,
-        .carried_delete_files = status == FIRN_OK ? producer.carried.count : 0,
-        .must_plan_anew = status == FIRN_CONFLICT && producer.is_final,
+        .carried_delete_files = status == FIRN_OK ? producer->carried.count : 0,
+        .must_plan_anew = status == FIRN_CONFLICT && producer->is_final,
     };
     return status;
 }

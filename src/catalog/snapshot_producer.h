@@ -3,11 +3,10 @@
  *
  * Invariants
  *  (1) Every file of the change is durable before the first attempt; manifests and lists before the swap.
- *  (2) After a definite failure, the manifests and lists this producer wrote are removed; data files are the caller's.
- *  (3) After UNKNOWN nothing is removed.
- *  (4) Live entries of other writers are never dropped: only the files named for removal leave, plus delete files that
- *      can no longer apply to any live data file. Those that the planned snapshot shows to be so are looked at again
- *      in the head (late_data.c). */
+ *  (2) After a definite failure, the manifests and lists this producer wrote are removed, those of a draft as well;
+ * data files are the caller's. (3) After UNKNOWN nothing is removed. (4) Live entries of other writers are never
+ * dropped: only the files named for removal leave, plus delete files that can no longer apply to any live data file.
+ * Those that the planned snapshot shows to be so are looked at again in the head (late_data.c). */
 #ifndef FIRN_CATALOG_SNAPSHOT_PRODUCER_H
 #define FIRN_CATALOG_SNAPSHOT_PRODUCER_H
 
@@ -104,8 +103,20 @@ struct firn_snapshot_change {
                                    the head's says; `check` sees to it that they are the head's. NULL: none */
     const struct firn_text (*properties)[2]; /* extra summary entries: key, value */
     uint32_t property_count;
-    bool stage_only; /* add the snapshot, leave the ref alone (write-audit-publish) */
+    bool stage_only;                   /* add the snapshot, leave the ref alone (write-audit-publish) */
+    struct firn_snapshot_draft *draft; /* what was done of it ahead; NULL: nothing */
 };
+
+/* What of a commit does not depend on what it adds, done while that is being made: the head's manifests of data are
+ * looked through for the removed files, and those that lose some are written anew. The commit keeps what is right in
+ * the head that it meets. NULL where this fails: the commit will meet the reason, too.
+ * `change` has what the commit's will have but for what is added and which deletes are spent: the same data files
+ * leave, in the same order. It is kept. */
+struct firn_snapshot_draft *firn_snapshot_draft_open(struct firn_op *op, struct firn_pool *pool,
+                                                     struct firn_table *table,
+                                                     const struct firn_snapshot_change *change);
+/* Removes what was written for a draft that was not committed. NULL is fine. */
+void firn_snapshot_draft_close(struct firn_op *op, struct firn_snapshot_draft *draft);
 
 struct firn_snapshot_result {
     int64_t snapshot_id;

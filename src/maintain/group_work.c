@@ -9,6 +9,7 @@ enum group_state { GROUP_PENDING, GROUP_LEFT, GROUP_FAILED, GROUP_READY, GROUP_S
 
 struct work_run {
     const struct firn_group_work *work;
+    struct firn_pool *pool;
     struct firn_group_work_outcome *outcome;
     uint32_t groups_per_commit;
     enum group_state *states; /* one a group; a job touches its own, the rest under the lock */
@@ -95,10 +96,20 @@ static void discard_ready(struct firn_op *op, const struct work_run *run)
             run->work->discard(op, run->work->context, i);
 }
 
-static firn_status run_at_once(struct firn_op *op, struct firn_pool *pool, struct work_run *run)
+static firn_status execute_or_prepare(struct firn_op *op, void *context, size_t index)
+{
+    struct work_run *run = context;
+    const struct firn_group_work *work = run->work;
+    if (index == 0)
+        return firn_pool_run(op, run->pool, work->group_count, work->width, run_group, run);
+    work->prepare(op, work->context);
+    return FIRN_OK;
+}
+
+static firn_status run_at_once(struct firn_op *op, struct work_run *run)
 {
     uint32_t count = run->work->group_count;
-    firn_status status = firn_pool_run(op, pool, count, run->work->width, run_group, run);
+    firn_status status = firn_pool_run(op, run->pool, run->work->prepare ? 2 : 1, 0, execute_or_prepare, run);
     if (status != FIRN_OK) {
         discard_ready(op, run);
         return status;
@@ -146,12 +157,12 @@ static firn_status run_group_in_batches(struct firn_op *op, void *context, size_
     return status;
 }
 
-static firn_status run_in_batches(struct firn_op *op, struct firn_pool *pool, struct work_run *run)
+static firn_status run_in_batches(struct firn_op *op, struct work_run *run)
 {
     uint32_t count = run->work->group_count;
     int64_t commits = firn_commits_of_groups(true, run->work->commits_max, count);
     run->groups_per_commit = (uint32_t)((count + commits - 1) / commits);
-    firn_status status = firn_pool_run(op, pool, count, run->work->width, run_group_in_batches, run);
+    firn_status status = firn_pool_run(op, run->pool, count, run->work->width, run_group_in_batches, run);
     if (status == FIRN_OK && run->ready_count > 0)
         status = commit_batch(op, run);
     if (status != FIRN_OK && !run->is_unknown)
@@ -162,14 +173,14 @@ static firn_status run_in_batches(struct firn_op *op, struct firn_pool *pool, st
 firn_status firn_group_work_run(struct firn_op *op, struct firn_pool *pool, const struct firn_group_work *work,
                                 struct firn_group_work_outcome *out)
 {
-    struct work_run run = { .work = work, .outcome = out };
+    struct work_run run = { .work = work, .pool = pool, .outcome = out };
     *out = (struct firn_group_work_outcome){ 0 };
     if (work->group_count == 0)
         return FIRN_OK;
     run.states = FIRN_NEW_ARRAY(op->arena, enum group_state, work->group_count);
     run.ready = FIRN_NEW_ARRAY(op->arena, uint32_t, work->group_count);
     pthread_mutex_init(&run.lock, NULL);
-    firn_status status = work->partial_progress ? run_in_batches(op, pool, &run) : run_at_once(op, pool, &run);
+    firn_status status = work->partial_progress ? run_in_batches(op, &run) : run_at_once(op, &run);
     pthread_mutex_destroy(&run.lock);
     out->warnings = run.warnings.items;
     out->warning_count = (uint32_t)run.warnings.count;

@@ -23,6 +23,9 @@ struct firn_group_work {
     bool (*may_begin)(struct firn_op *op, void *context, uint32_t group);
     /* Makes what the group becomes; leaves nothing after a failure. Called from several threads, for a group each. */
     firn_status (*execute)(struct firn_op *op, void *context, uint32_t group);
+    /* What can be done for the commit of all groups while they are executed. Not called with partial progress. NULL:
+     * nothing. */
+    void (*prepare)(struct firn_op *op, void *context);
     /* Commits executed groups. Never called from two threads at once. */
     firn_status (*commit)(struct firn_op *op, void *context, const uint32_t *groups, uint32_t count);
     /* Removes what execute made. */

@@ -19,6 +19,8 @@
 #define MEMORY_BYTES_DEFAULT   (UINT64_C(1) << 30)
 /* The share of memory that may be spent on knowing where rows went: one in this many. */
 #define ROW_MAP_SHARE 8
+/* A manifest of so many files takes no memory worth counting beside a group. */
+#define DRAFTED_FILES_MAX 16384
 /* However many attempts the table allows a commit. */
 #define ROUNDS_MAX 10
 
@@ -204,6 +206,16 @@ static firn_status announce_outputs(struct firn_op *op, const struct firn_rewrit
     return firn_journal_announce(op, run->journal, locations, count);
 }
 
+/* Whether the commit, of all groups then, is worth drafting while they are written. */
+static bool drafts(const struct firn_rewrite_plan *plan, const struct firn_pool *pool)
+{
+    uint64_t file_count = 0;
+    for (uint32_t i = 0; i < plan->group_count; i++)
+        file_count += plan->groups[i]->file_count;
+    return !plan->options.partial_progress && !firn_rewrite_has_limits(&plan->limits) &&
+           file_count <= DRAFTED_FILES_MAX && firn_pool_thread_count(pool) > 1;
+}
+
 static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, struct firn_rewrite_run *run,
                                 struct firn_progress *progress)
 {
@@ -220,6 +232,7 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
         .progress = progress,
         .may_begin = firn_rewrite_has_limits(&plan->limits) ? may_begin : NULL,
         .execute = execute,
+        .prepare = drafts(plan, pool) ? firn_rewrite_run_draft : NULL,
         .commit = firn_rewrite_run_commit,
         .discard = firn_rewrite_run_discard,
         .context = run,
@@ -239,6 +252,8 @@ static firn_status apply_groups(struct firn_op *op, struct firn_pool *pool, stru
     lay_out_groups(op, run);
     FIRN_TRY(announce_outputs(op, run));
     firn_status status = firn_group_work_run(op, pool, &work, &outcome);
+    firn_snapshot_draft_close(op, run->draft);
+    run->draft = NULL;
     if (plan->options.partial_progress)
         note_failures(op, run, &outcome);
     return status;

@@ -65,25 +65,57 @@ static void fill_properties(struct firn_op *op, const struct firn_rewrite_run *r
     change->property_count = property_count;
 }
 
-static void fill_files(struct firn_op *op, const struct firn_rewrite_run *run, const uint32_t *batch, uint32_t count,
+static void fill_added(struct firn_op *op, const struct firn_rewrite_run *run, const uint32_t *batch, uint32_t count,
                        struct firn_snapshot_change *change)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         change->added_count += run->outcomes[batch[i]].result.file_count;
-        change->removed_count += run->groups[batch[i]].input_count;
-    }
     struct firn_data_file *added = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->added_count);
-    struct firn_data_file *removed = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->removed_count);
     change->added = added;
-    change->removed = removed;
     for (uint32_t i = 0; i < count; i++) {
         const struct firn_rewrite_result *result = &run->outcomes[batch[i]].result;
-        const struct firn_rewrite_group *group = &run->groups[batch[i]];
         memcpy(added, result->files, result->file_count * sizeof *added);
-        memcpy(removed, group->inputs, group->input_count * sizeof *removed);
         added += result->file_count;
+    }
+}
+
+static void fill_removed(struct firn_op *op, const struct firn_rewrite_run *run, const uint32_t *batch, uint32_t count,
+                         struct firn_snapshot_change *change)
+{
+    for (uint32_t i = 0; i < count; i++)
+        change->removed_count += run->groups[batch[i]].input_count;
+    struct firn_data_file *removed = FIRN_NEW_ARRAY(op->arena, struct firn_data_file, change->removed_count);
+    change->removed = removed;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct firn_rewrite_group *group = &run->groups[batch[i]];
+        memcpy(removed, group->inputs, group->input_count * sizeof *removed);
         removed += group->input_count;
     }
+}
+
+static struct firn_snapshot_change begin_change(const struct firn_rewrite_run *run)
+{
+    const struct firn_rewrite_plan *plan = run->plan;
+    bool pins = plan->options.use_starting_sequence_number && plan->metadata->format_version > 1;
+    return (struct firn_snapshot_change){
+        .operation = FIRN_TEXT("replace"),
+        .branch = plan->branch,
+        .added_sequence_number = pins ? plan->snapshot->sequence_number : FIRN_ABSENT,
+        .base_snapshot_id = plan->snapshot->id,
+    };
+}
+
+void firn_rewrite_run_draft(struct firn_op *op, void *context)
+{
+    struct firn_rewrite_run *run = context;
+    uint32_t count = run->plan->group_count;
+    uint32_t *batch = FIRN_NEW_ARRAY(op->arena, uint32_t, count);
+    struct firn_snapshot_change *change = FIRN_NEW(op->arena, struct firn_snapshot_change);
+    for (uint32_t i = 0; i < count; i++)
+        batch[i] = i;
+    *change = begin_change(run);
+    fill_removed(op, run, batch, count, change);
+    run->draft = firn_snapshot_draft_open(op, run->context.pool, run->table, change);
 }
 
 static struct firn_rewrite_carrier make_carrier(struct firn_op *op, const struct firn_rewrite_run *run,
@@ -158,20 +190,15 @@ static firn_status note_lost(struct firn_op *op, struct firn_rewrite_run *run, u
 firn_status firn_rewrite_run_commit(struct firn_op *op, void *context, const uint32_t *batch, uint32_t count)
 {
     struct firn_rewrite_run *run = context;
-    const struct firn_rewrite_plan *plan = run->plan;
-    bool pins = plan->options.use_starting_sequence_number && plan->metadata->format_version > 1;
     struct firn_snapshot_result snapshot = { 0 };
     struct firn_spent_batch spent;
-    struct firn_snapshot_change change = {
-        .operation = FIRN_TEXT("replace"),
-        .branch = plan->branch,
-        .added_sequence_number = pins ? plan->snapshot->sequence_number : FIRN_ABSENT,
-        .base_snapshot_id = plan->snapshot->id,
-    };
+    struct firn_snapshot_change change = begin_change(run);
     struct firn_rewrite_carrier carrier = make_carrier(op, run, batch, count);
     firn_rewrite_carrier_init(&carrier);
-    change.carry_over = plan->options.carry_over_deletes ? &carrier.calls : NULL;
-    fill_files(op, run, batch, count, &change);
+    change.carry_over = run->plan->options.carry_over_deletes ? &carrier.calls : NULL;
+    change.draft = run->draft;
+    fill_added(op, run, batch, count, &change);
+    fill_removed(op, run, batch, count, &change);
     fill_properties(op, run, batch, count, &change);
     firn_status status =
         firn_rewrite_spent_find(op, run->context.pool, run->context.store, &run->spent, batch, count, &spent);

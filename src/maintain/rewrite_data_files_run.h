@@ -47,6 +47,7 @@ struct firn_rewrite_run {
     struct firn_rewrite_meter meter;
     struct firn_rewrite_group *groups;
     struct firn_group_outcome *outcomes; /* one a group */
+    struct firn_snapshot_draft *draft;   /* of the commit of all groups; NULL: none */
 
     /* Commits, which come one at a time, change the table, the outcomes' states and what follows. */
     struct firn_rewrite_data_files_report *report;
@@ -61,6 +62,8 @@ struct firn_rewrite_run {
 void firn_rewrite_run_discard(struct firn_op *op, void *context, uint32_t index);
 /* Whether files or groups that qualify are left for another run. */
 bool firn_rewrite_plan_leaves_out(const struct firn_rewrite_plan *plan);
+/* Drafts the commit of all groups of a struct firn_rewrite_run. */
+void firn_rewrite_run_draft(struct firn_op *op, void *context);
 /* Commits a batch of groups of a struct firn_rewrite_run. FIRN_OK also when the groups were lost and are to be planned
  * anew: their outputs are removed then, those of a commit that failed are the caller's to remove. */
 FIRN_CHECKED firn_status firn_rewrite_run_commit(struct firn_op *op, void *context, const uint32_t *batch,

@@ -1,6 +1,7 @@
 /* What a new snapshot holds: entries and their numbers, summaries, merged manifests, branches, row ids. */
 #include "check.h"
 
+#include "base/math.h"
 #include "support/fixture.h"
 #include "table/scan.h"
 
@@ -457,6 +458,100 @@ static void many_manifests_are_rewritten_at_once(void **state)
     firn_pool_close(pool);
 }
 
+/* Commits `change` by a draft that was made before the others appended `name` (NULL: they do not). */
+static firn_status commit_drafted(struct firn_op *op, struct world *world, const struct firn_snapshot_change *change,
+                                  const char *name, struct firn_snapshot_result *result)
+{
+    struct firn_snapshot_change drafted = *change;
+    drafted.draft = firn_snapshot_draft_open(op, NULL, &world->fixture.table, change);
+    assert_non_null(drafted.draft);
+    if (name)
+        append_one(op, world, name, 1);
+    firn_status status = commit(op, world, &drafted, result);
+    firn_snapshot_draft_close(op, drafted.draft);
+    return status;
+}
+
+/* The draft has written what is left of the manifest, and the commit takes that: it is the older of the two. */
+static void drafts_are_kept(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const char *const others[] = { NULL, "other" };
+    static const char *const live[] = { "b new", "b new other" };
+    for (size_t i = 0; i < FIRN_COUNT_OF(others); i++) {
+        struct world world;
+        struct firn_snapshot_result result;
+        struct firn_manifest_list list;
+        begin(op, &world, (struct fixture_options){ 0 });
+        struct firn_data_file files[] = { fixture_file(op, &world.fixture, "a", 3),
+                                          fixture_file(op, &world.fixture, "b", 4) };
+        CHECK_OK(op, fixture_append(op, &world.fixture, files, 2));
+        struct firn_data_file added = fixture_file(op, &world.fixture, "new", 3);
+        struct firn_snapshot_change change = replacement(&world, files, 1, &added, 1);
+        CHECK_OK(op, commit_drafted(op, &world, &change, others[i], &result));
+        assert_int_equal(result.manifests_replaced, 1);
+        assert_int_equal(result.manifests_created, 2);
+        check_live(op, &world, live[i]);
+        const struct firn_metadata *metadata = world.fixture.table.metadata;
+        CHECK_OK(op, firn_snapshot_manifests(op, world.store, metadata, firn_metadata_current(metadata), &list));
+        const struct firn_manifest_file *oldest = &list.manifests[list.count - 1];
+        CHECK(firn_text_ends(oldest->path, FIRN_TEXT("-m0.avro")), "%.*s", FIRN_FMT(oldest->path));
+        assert_int_equal(oldest->deleted_files_count, 1);
+        end(op, &world);
+    }
+}
+
+/* Small manifests are joined with what is added, however much of it was drafted. */
+static void drafts_are_joined(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct firn_snapshot_result result;
+    begin(op, &world, (struct fixture_options){ .properties = "{\"commit.manifest.min-count-to-merge\": \"2\"}" });
+    struct firn_data_file files[] = { append_one(op, &world, "a", 1), append_one(op, &world, "b", 1) };
+    struct firn_data_file added = fixture_file(op, &world.fixture, "new", 1);
+    struct firn_snapshot_change change = replacement(&world, files, 1, &added, 1);
+    CHECK_OK(op, commit_drafted(op, &world, &change, NULL, &result));
+    check_live(op, &world, "b new");
+    CHECK(manifest_count(op, &world) == 1, "%u manifests", manifest_count(op, &world));
+    end(op, &world);
+}
+
+/* end() finds what is left over. */
+static void drafts_leave_nothing(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct firn_snapshot_result result;
+    begin(op, &world, (struct fixture_options){ 0 });
+    struct firn_data_file a = append_one(op, &world, "a", 1);
+    append_one(op, &world, "b", 1);
+    struct firn_data_file added = fixture_file(op, &world.fixture, "new", 1);
+    struct firn_snapshot_change change = replacement(&world, &a, 1, &added, 1);
+    struct firn_snapshot_draft *forgotten = firn_snapshot_draft_open(op, NULL, &world.fixture.table, &change);
+    assert_non_null(forgotten);
+    firn_snapshot_draft_close(op, forgotten);
+    added.record_count = 2;
+    CHECK_STATUS(op, FIRN_VERIFY, commit_drafted(op, &world, &change, NULL, &result));
+    added.record_count = 1;
+    change.draft =
+        firn_snapshot_draft_open(op, NULL, &world.fixture.table,
+                                 &(struct firn_snapshot_change){ .operation = change.operation,
+                                                                 .branch = change.branch,
+                                                                 .removed = &a,
+                                                                 .removed_count = 1,
+                                                                 .base_snapshot_id = change.base_snapshot_id });
+    struct firn_snapshot_change faster = replacement(&world, &a, 1, &added, 1);
+    CHECK_OK(op, commit(op, &world, &faster, &result));
+    CHECK_STATUS(op, FIRN_CONFLICT, commit(op, &world, &change, &result));
+    firn_snapshot_draft_close(op, change.draft);
+    check_live(op, &world, "b new");
+    change.branch = FIRN_TEXT("none");
+    assert_null(firn_snapshot_draft_open(op, NULL, &world.fixture.table, &change));
+    firn_snapshot_draft_close(op, NULL);
+    end(op, &world);
+}
+
 static void impossible_changes_are_refused(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -495,6 +590,9 @@ int main(void)
         TEST(partitions_are_summarised),
         TEST(manifests_of_other_partitions_stay_closed),
         TEST(many_manifests_are_rewritten_at_once),
+        TEST(drafts_are_kept),
+        TEST(drafts_are_joined),
+        TEST(drafts_leave_nothing),
         TEST(impossible_changes_are_refused),
     };
     return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);

@@ -32,15 +32,13 @@ static void no_log(void *context, enum firn_log_level level, struct firn_text li
 
 static struct firn_data_file live_files[2]; /* a and b: what is compacted */
 
-static struct firn_store *make_table(struct firn_op *op)
+static struct firn_store *make_table(struct firn_op *op, const char *properties)
 {
     struct firn_store *store;
     struct fixture fixture;
     CHECK_OK(op, firn_store_open_memory(op, &store));
     CHECK_OK(op, fixture_open(op, store, WAREHOUSE, &fixture));
-    CHECK_OK(op, fixture_create(
-                     op, &fixture,
-                     (struct fixture_options){ .properties = "{\"commit.manifest.min-count-to-merge\": \"2\"}" }));
+    CHECK_OK(op, fixture_create(op, &fixture, (struct fixture_options){ .properties = properties }));
     const char *const names[] = { "a", "b" };
     for (int i = 0; i < 2; i++) {
         live_files[i] = fixture_file(op, &fixture, names[i], 2);
@@ -60,7 +58,7 @@ static struct firn_store *make_table(struct firn_op *op)
     return store;
 }
 
-static firn_status compact(struct firn_op *op, struct firn_store *store)
+static firn_status compact(struct firn_op *op, struct firn_store *store, bool drafts)
 {
     struct fixture fixture;
     CHECK_OK(op, fixture_open(op, store, WAREHOUSE, &fixture));
@@ -81,7 +79,11 @@ static firn_status compact(struct firn_op *op, struct firn_store *store)
             .removed_count = 2,
             .base_snapshot_id = current->id,
         };
+        struct firn_snapshot_change planned = change;
+        if (drafts)
+            change.draft = firn_snapshot_draft_open(op, NULL, &fixture.table, &planned);
         status = firn_snapshot_commit(op, NULL, &fixture.table, &change, &result);
+        firn_snapshot_draft_close(op, change.draft);
     }
     fixture_close(&fixture);
     return status;
@@ -107,15 +109,14 @@ static void check_after(struct firn_op *op, struct firn_store *memory, firn_stat
     fixture_close(&fixture);
 }
 
-static void every_storage_call_may_fail(void **state)
+static void fail_every_call(struct firn_op *op, const char *properties, bool drafts)
 {
-    struct firn_op *op = test_op(state);
     struct firn_env env = *firn_env_real();
     env.sleep_ms = no_sleep;
     env.monotonic_ms = still_ms;
     env.log = no_log;
     op->env = &env;
-    struct firn_store *before = make_table(op);
+    struct firn_store *before = make_table(op, properties);
     for (int kind = 0; kind < FAULT_KIND_COUNT; kind++) {
         bool faulted = true;
         for (uint32_t nth = 0; faulted; nth++) {
@@ -124,7 +125,7 @@ static void every_storage_call_may_fail(void **state)
             CHECK_OK(op, firn_store_open_memory(op, &memory));
             CHECK_OK(op, store_copy(op, before, memory, WAREHOUSE));
             CHECK_OK(op, fault_store_open(op, memory, (struct fault){ nth, (enum fault_kind)kind }, &report, &store));
-            firn_status status = compact(op, store);
+            firn_status status = compact(op, store, drafts);
             faulted = atomic_load(&report.fired);
             CHECK(faulted || status == FIRN_OK, "%s: %s", fault_name(kind), op->error.text);
             firn_store_close(store);
@@ -137,8 +138,20 @@ static void every_storage_call_may_fail(void **state)
     op->env = firn_env_real();
 }
 
+static void every_storage_call_may_fail(void **state)
+{
+    fail_every_call(test_op(state), "{\"commit.manifest.min-count-to-merge\": \"2\"}", false);
+}
+
+/* So may those of a draft, which writes manifests that are not joined: what it could not do, the commit does. */
+static void every_storage_call_of_a_drafted_commit_may_fail(void **state)
+{
+    fail_every_call(test_op(state), NULL, true);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(every_storage_call_may_fail) };
+    const struct CMUnitTest tests[] = { TEST(every_storage_call_may_fail),
+                                        TEST(every_storage_call_of_a_drafted_commit_may_fail) };
     return cmocka_run_group_tests_name("snapshot_fault", tests, NULL, NULL);
 }
