@@ -5,13 +5,14 @@
 
 #include "base/math.h"
 #include "rewrite/column.h"
+#include "rewrite/run_keys.h"
 #include "rewrite/run_part.h"
 
 /* Rows of a block; those before `done` were given. That of an input lies in its batch. */
 struct loaded_block {
     struct firn_buffer bytes; /* as they lie in the spill */
     struct firn_buffer key_body;
-    struct firn_buffer key_offsets; /* uint64_t */
+    struct firn_run_keys key_memory;
     struct firn_row_keys keys;
     uint64_t held_bytes;
     uint32_t done, end; /* `end`: of the rows given in this turn */
@@ -75,7 +76,7 @@ static void free_block(struct firn_run_merge *merge, struct loaded_block *block)
     merge->held_bytes -= block->held_bytes;
     firn_buffer_done(&block->bytes);
     firn_buffer_done(&block->key_body);
-    firn_buffer_done(&block->key_offsets);
+    firn_run_keys_done(&block->key_memory);
 }
 
 /* Turns the lengths of a block's parts, which these lie behind, into where they end. */
@@ -99,29 +100,12 @@ static struct firn_bytes part_of(const struct firn_run_merge *merge, const struc
     return (struct firn_bytes){ bytes + offset, firn_load_le32(ends + part * sizeof(uint32_t)) - offset };
 }
 
-static firn_status place_keys(struct firn_op *op, struct loaded_block *block, struct firn_bytes body, uint32_t count)
-{
-    FIRN_TRY(firn_buffer_resize(op, &block->key_offsets, ((size_t)count + 1) * sizeof(uint64_t)));
-    uint64_t *offsets = (uint64_t *)(void *)block->key_offsets.data;
-    offsets[0] = 0;
-    for (uint32_t i = 0; i < count; i++)
-        offsets[i + 1] = offsets[i] + firn_load_le32(body.data + i * sizeof(uint32_t));
-    block->keys.bytes = body.data + count * sizeof(uint32_t);
-    block->keys.offsets = offsets;
-    return FIRN_OK;
-}
-
 static firn_status load_keys(struct firn_op *op, const struct firn_run_merge *merge, struct loaded_block *block)
 {
     struct firn_bytes part = part_of(merge, block, merge->config.run->schema.leaf_count), body;
     struct firn_run_part head;
     FIRN_TRY(firn_run_part_get(op, part, merge->config.run->codec, &block->key_body, &head, &body));
-    block->keys = (struct firn_row_keys){
-        .bytes = body.data,
-        .width = merge->config.key_width,
-        .count = head.row_count,
-    };
-    return merge->config.key_width > 0 ? FIRN_OK : place_keys(op, block, body, head.row_count);
+    return firn_run_keys_get(op, body, merge->config.key_width, head.row_count, &block->key_memory, &block->keys);
 }
 
 static bool has_more(const struct run_reader *reader)

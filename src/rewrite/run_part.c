@@ -7,6 +7,7 @@
 enum {
     SKIPS = 15,          /* after a part that did not shrink enough so many are not tried */
     PREFETCH_TEXTS = 24, /* texts lie far apart: memory is asked for them so many ahead */
+    ROW_BYTES_MIN = 4,   /* where rows take no more there is little to be saved, although it would take as long */
     SHRINK_RATIO = 2     /* to less than one part in so many; less is not worth the time */
 };
 
@@ -41,7 +42,7 @@ firn_status firn_run_part_end(struct firn_op *op, struct firn_run_part head, siz
     head.body_bytes = out->len - begin - sizeof head;
     if (*skips > 0)
         --*skips;
-    else {
+    else if (head.body_bytes > (uint64_t)head.row_count * ROW_BYTES_MIN) {
         FIRN_TRY(compress_body(op, codec, begin + sizeof head, out, &pays));
         *skips = pays ? 0 : SKIPS;
     }

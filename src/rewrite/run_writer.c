@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 #include "format/parquet/plain_write.h"
-#include "format/parquet/unpack.h"
+#include "rewrite/run_keys.h"
 #include "rewrite/run_part.h"
 
 #define BLOCK_ROWS_MAX (1 << 19)
@@ -42,31 +42,6 @@ void firn_run_writer_init(struct firn_op *op, struct firn_run_writer *writer, st
     };
 }
 
-static firn_status gather_keys(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first, uint32_t count,
-                               struct firn_buffer *body)
-{
-    uint8_t *to;
-    FIRN_TRY(firn_buffer_extend(op, body, count * rows->keys.width, &to));
-    firn_gather(rows->keys.bytes, rows->keys.width, rows->order + first, count, to);
-    return FIRN_OK;
-}
-
-static firn_status make_key_body(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first,
-                                 uint32_t count, struct firn_buffer *body)
-{
-    if (!rows->keys.offsets)
-        return gather_keys(op, rows, first, count, body);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t len = (uint32_t)firn_row_key(&rows->keys, rows->order[first + i]).len;
-        FIRN_TRY(firn_buffer_append(op, body, &len, sizeof len));
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        struct firn_bytes key = firn_row_key(&rows->keys, rows->order[first + i]);
-        FIRN_TRY(firn_buffer_append(op, body, key.data, key.len));
-    }
-    return FIRN_OK;
-}
-
 /* What a stretch may take; a single row may take more. */
 static uint64_t stretch_bytes_max(const struct writing *writing)
 {
@@ -88,6 +63,15 @@ static firn_status make_leaf_body(struct firn_op *op, struct writing *writing, u
     return is_too_large(writing) ? FIRN_OK : firn_run_vector_put(op, &vector, &writing->parts[leaf].bytes, head);
 }
 
+static firn_status make_key_body(struct firn_op *op, const struct firn_sorted_rows *rows, uint32_t first,
+                                 struct firn_buffer *body, struct firn_run_part *head)
+{
+    size_t begin = body->len;
+    FIRN_TRY(firn_run_keys_put(op, &rows->keys, rows->order + first, head->row_count, body));
+    head->held_bytes = rows->keys.offsets ? body->len - begin : head->row_count * rows->keys.width;
+    return FIRN_OK;
+}
+
 /* Makes a part of one block. */
 static firn_status make_part(struct firn_op *op, struct writing *writing, uint32_t part, uint32_t first,
                              struct firn_taken_rows *taken)
@@ -102,13 +86,12 @@ static firn_status make_part(struct firn_op *op, struct writing *writing, uint32
     if (is_leaf)
         FIRN_TRY(make_leaf_body(op, writing, part, first, taken, &head));
     else
-        FIRN_TRY(make_key_body(op, writing->rows, first, head.row_count, &to->bytes));
-    uint64_t held_bytes = is_leaf ? head.held_bytes : to->bytes.len - begin;
+        FIRN_TRY(make_key_body(op, writing->rows, first, &to->bytes, &head));
     FIRN_TRY(firn_run_part_end(op, head, begin, writer->run->codec, &writer->skips[part], &to->bytes));
     if (to->bytes.len - begin > UINT32_MAX)
         return firn_fail(op, FIRN_LIMIT, "%u rows take %zu bytes in one column, too many to be sorted", head.row_count,
                          to->bytes.len - begin);
-    struct part_size size = { (uint32_t)(to->bytes.len - begin), held_bytes };
+    struct part_size size = { (uint32_t)(to->bytes.len - begin), head.held_bytes };
     FIRN_PUSH(op->arena, &to->sizes, size);
     return FIRN_OK;
 }

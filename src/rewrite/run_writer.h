@@ -1,8 +1,7 @@
 /* Sorted rows that do not stay in memory: runs, in blocks of rows in temporary files (store/spill.h).
  *
  * A block holds some rows of a run, all columns and the keys, so that it is one read however many columns there are:
- * lengths of its parts (uint32_t), then the parts (run_part.h), one a leaf and that of the keys. Keys of different
- * lengths have these in front (uint32_t). */
+ * lengths of its parts (uint32_t), then the parts (run_part.h), one a leaf and that of the keys (run_keys.h). */
 #ifndef FIRN_REWRITE_RUN_WRITER_H
 #define FIRN_REWRITE_RUN_WRITER_H
 
