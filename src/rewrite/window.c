@@ -288,24 +288,47 @@ static void add_slices(struct firn_op *op, struct firn_window *window, struct fi
     }
 }
 
-static uint64_t memory_guess(const struct firn_data_file *file)
+/* As far as is recorded. */
+static bool is_small(const struct firn_data_file *file)
 {
-    uint64_t bytes = (uint64_t)FIRN_MAX(file->file_bytes, 0);
-    return FOOTER_MEMORY + (bytes <= SMALL_FILE_BYTES ? bytes : FOOTER_READ);
+    return file->file_bytes <= (int64_t)SMALL_FILE_BYTES;
 }
 
-/* The file of the piece `ahead` of the first that is not opened. */
-static const struct firn_data_file *next_file(const struct firn_window *window, uint32_t ahead)
+static uint64_t memory_guess(const struct firn_data_file *file)
 {
-    const struct firn_rewrite_piece *piece = &window->bin->pieces[window->pieces[window->next + ahead]];
+    return FOOTER_MEMORY + (is_small(file) ? (uint64_t)FIRN_MAX(file->file_bytes, 0) : FOOTER_READ);
+}
+
+static const struct firn_data_file *file_of(const struct firn_window *window, uint32_t index)
+{
+    const struct firn_rewrite_piece *piece = &window->bin->pieces[window->pieces[index]];
     return &window->run->group->inputs[piece->input];
+}
+
+/* The small files of the pieces up to `end`, and those of a window beyond, are expected: the disk is asked for them
+ * while others are read and worked on. Not the first, which is opened right away. */
+static void expect_files(struct firn_op *op, struct firn_window *window, uint32_t end)
+{
+    uint64_t ahead = 0;
+    window->expected = FIRN_MAX(window->expected, window->next + 1);
+    for (uint32_t i = window->next; i < window->piece_count; i++) {
+        const struct firn_data_file *file = file_of(window, i);
+        ahead += i >= end ? memory_guess(file) : 0;
+        if (ahead > window->run->window_bytes)
+            break;
+        if (i < window->expected)
+            continue;
+        if (is_small(file))
+            firn_store_expect(op, window->run->context->store, file->path);
+        window->expected = i + 1;
+    }
 }
 
 /* Finds room for a file that is to be read whole. */
 static void reserve_place(struct firn_op *op, struct firn_window *window, struct firn_input *input)
 {
     int64_t bytes = input->file->file_bytes;
-    if (window->run->window_bytes >= BLOCKS_WINDOW_MIN && bytes > 0 && (uint64_t)bytes <= SMALL_FILE_BYTES)
+    if (window->run->window_bytes >= BLOCKS_WINDOW_MIN && bytes > 0 && is_small(input->file))
         input->block = firn_input_blocks_take(op, &window->blocks, (size_t)bytes, &input->place);
 }
 
@@ -334,16 +357,16 @@ static firn_status fill_batch(struct firn_op *op, struct firn_window *window, ui
     uint32_t count = 0, first = window->next;
     uint64_t bytes = 0;
     while (count < BATCH_PIECES_MAX && first + count < window->piece_count) {
-        const struct firn_data_file *file = next_file(window, count);
+        const struct firn_data_file *file = file_of(window, first + count);
         uint64_t guess = memory_guess(file);
-        bool large = (uint64_t)file->file_bytes > SMALL_FILE_BYTES;
-        if (count > 0 && (bytes >= bytes_wanted || large || window->held + guess > window->run->window_bytes))
+        if (count > 0 && (bytes >= bytes_wanted || !is_small(file) || window->held + guess > window->run->window_bytes))
             break;
         inputs[count] = new_input(op, window, window->pieces[first + count]);
         window->held += guess;
         bytes += window->bin->pieces[window->pieces[first + count]].length;
         count++;
     }
+    expect_files(op, window, first + count);
     firn_status status = firn_pool_run(op, window->run->context->pool, count, 0, load_job, &loading);
     for (uint32_t i = 0; i < count; i++)
         window->held -= memory_guess(inputs[i]->file);
@@ -370,7 +393,7 @@ firn_status firn_window_fill(struct firn_op *op, struct firn_window *window, uin
     while (window->next < window->piece_count) {
         bool empty = window->head == window->slices.count;
         uint64_t waiting = waiting_bytes(window);
-        uint64_t guess = memory_guess(next_file(window, 0));
+        uint64_t guess = memory_guess(file_of(window, window->next));
         bool full = window->held + guess > window->run->window_bytes || window->open_files >= OPEN_FILES_MAX;
         if (!empty && (full || waiting >= bytes_wanted))
             break;

@@ -40,10 +40,11 @@ struct firn_window {
     bool *counted; /* one a piece of the bin: its rows and progress are counted when it is read for the first time */
 
     FIRN_ARRAY(struct firn_row_slice) slices;
-    size_t head;      /* slices before it are done and gone */
-    int64_t head_row; /* rows of slices[head] that are done */
-    uint32_t next;    /* pieces[next] is the first not opened */
-    uint64_t held;    /* bytes of memory held by inputs */
+    size_t head;       /* slices before it are done and gone */
+    int64_t head_row;  /* rows of slices[head] that are done */
+    uint32_t next;     /* pieces[next] is the first not opened */
+    uint32_t expected; /* pieces before it were opened, or are expected */
+    uint64_t held;     /* bytes of memory held by inputs */
     uint32_t open_files;
     struct firn_input_blocks blocks; /* where small files lie */
     struct firn_input *lent_files;   /* large ones that are done with, but must stay open */

@@ -12,6 +12,8 @@
 struct firn_store_driver {
     firn_status (*stat)(struct firn_op *op, void *state, struct firn_text location, struct firn_store_stat *out);
     firn_status (*open)(struct firn_op *op, void *state, struct firn_text location, struct firn_object **out);
+    /* See firn_store_expect; a failure that it states is dropped. NULL: nothing would help. */
+    void (*expect)(struct firn_op *op, void *state, struct firn_text location);
     firn_status (*write)(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
                          struct firn_store_writer **out);
     firn_status (*list)(struct firn_op *op, void *state, struct firn_text prefix, bool recursive,
@@ -38,6 +40,9 @@ struct firn_object {
     struct firn_source source;        /* as is this */
 };
 
+/* The object that firn_object_source gave a source for; NULL for a source that is something else. */
+struct firn_object *firn_source_object(struct firn_source *source);
+
 /* First member of a driver's own writer. */
 struct firn_store_writer {
     firn_status (*finish)(struct firn_op *op, struct firn_store_writer *writer); /* `close` is still to come */
@@ -54,8 +59,8 @@ FIRN_CHECKED firn_status firn_store_open_driver(struct firn_op *op, const struct
 /* Files of this machine; any `state` but NULL leaves out what makes them survive a loss of power. local.c,
  * local_write.c */
 extern const struct firn_store_driver firn_local_driver;
-/* The file behind a source, if it is one of the local driver's; else below 0. */
-int firn_local_descriptor(struct firn_source *source);
+/* The file behind an object, if it is one of the local driver's; else below 0. */
+int firn_local_descriptor(const struct firn_object *object);
 FIRN_CHECKED firn_status firn_local_write(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
                                           struct firn_store_writer **out);
 

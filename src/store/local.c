@@ -52,10 +52,9 @@ static firn_status local_read(struct firn_op *op, struct firn_object *base, uint
     return FIRN_OK;
 }
 
-int firn_local_descriptor(struct firn_source *source)
+int firn_local_descriptor(const struct firn_object *object)
 {
-    struct firn_object *base = (struct firn_object *)(void *)((uint8_t *)source - offsetof(struct firn_object, source));
-    return base->read == local_read ? ((struct local_object *)base)->fd : -1;
+    return object->read == local_read ? ((const struct local_object *)object)->fd : -1;
 }
 
 static void local_object_close(struct firn_object *base)
@@ -106,6 +105,20 @@ static firn_status local_open(struct firn_op *op, void *state, struct firn_text 
     object->arena = arena;
     *out = &object->base;
     return FIRN_OK;
+}
+
+/* The kernel begins to read the file into its cache, and goes on when it is closed: what is expected takes neither
+ * memory of ours nor descriptors. */
+static void local_expect(struct firn_op *op, void *state, struct firn_text location)
+{
+    (void)state;
+    struct firn_text path;
+    struct stat info;
+    int fd;
+    if (firn_location_local_path(op, location, &path) != FIRN_OK || open_regular(op, path, &fd, &info) != FIRN_OK)
+        return;
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+    close(fd);
 }
 
 struct listing {
@@ -224,6 +237,7 @@ static firn_status local_remove(struct firn_op *op, void *state, struct firn_tex
 const struct firn_store_driver firn_local_driver = {
     .stat = local_stat,
     .open = local_open,
+    .expect = local_expect,
     .write = firn_local_write,
     .list = local_list,
     .remove = local_remove,

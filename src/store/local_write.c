@@ -171,7 +171,8 @@ static firn_status local_sink_copy(struct firn_op *op, void *context, struct fir
                                    uint64_t len, uint64_t *copied)
 {
     struct local_writer *writer = context;
-    int fd = firn_local_descriptor(source);
+    const struct firn_object *object = firn_source_object(source);
+    int fd = object ? firn_local_descriptor(object) : -1;
     uint64_t now = 0;
     *copied = 0;
     if (fd < 0 || len < COPIED_BYTES_MIN)

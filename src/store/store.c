@@ -172,20 +172,39 @@ firn_status firn_store_stat(struct firn_op *op, struct firn_store *store, struct
     return store->driver->stat(op, store->state, resolved, out);
 }
 
-static struct firn_object *object_of(struct firn_source *source)
+void firn_store_expect(struct firn_op *op, struct firn_store *store, struct firn_text location)
+{
+    if (!store->driver->expect)
+        return;
+    struct firn_op inner = *op; /* keeps what is stated there out of op->error */
+    struct firn_scratch scratch;
+    struct firn_text resolved;
+    firn_scratch_begin(&inner, &scratch);
+    if (resolve(&inner, store, location, &resolved) == FIRN_OK)
+        store->driver->expect(&inner, store->state, resolved);
+    firn_scratch_end(&inner, &scratch);
+}
+
+static struct firn_object *object_around(struct firn_source *source)
 {
     return (struct firn_object *)(void *)((uint8_t *)source - offsetof(struct firn_object, source));
 }
 
+/* Only sources that lie in an object are read by this. */
 static firn_status read_source(struct firn_op *op, struct firn_source *source, uint64_t offset, size_t len,
                                uint8_t *out)
 {
-    return firn_object_read(op, object_of(source), offset, len, out);
+    return firn_object_read(op, object_around(source), offset, len, out);
+}
+
+struct firn_object *firn_source_object(struct firn_source *source)
+{
+    return source->read == read_source ? object_around(source) : NULL;
 }
 
 struct firn_source *firn_object_source(struct firn_object *object)
 {
-    return firn_local_descriptor(&object->source) >= 0 ? &object->source : NULL;
+    return firn_local_descriptor(object) >= 0 ? &object->source : NULL;
 }
 
 uint64_t firn_store_bytes_copied(const struct firn_store *store)

@@ -60,6 +60,10 @@ FIRN_CHECKED firn_status firn_store_read(struct firn_op *op, struct firn_store *
 /* Bytes of what was written that were copied from other objects within the kernel. */
 uint64_t firn_store_bytes_copied(const struct firn_store *store);
 
+/* An object will be read soon, from end to end: whatever makes that quicker may begin. Waits for nothing, holds nothing
+ * open, and never fails: what is wrong with the object shows when it is opened. Not counted as a request. */
+void firn_store_expect(struct firn_op *op, struct firn_store *store, struct firn_text location);
+
 /* An object opened for range reads. */
 struct firn_object;
 FIRN_CHECKED firn_status firn_object_open(struct firn_op *op, struct firn_store *store, struct firn_text location,

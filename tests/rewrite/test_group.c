@@ -17,7 +17,7 @@ struct group_test {
     struct firn_op *op;
     struct firn_store *store;
     struct firn_output_schema schema;
-    struct firn_data_file files[64];
+    struct firn_data_file files[160];
     uint32_t file_count;
 };
 
@@ -117,6 +117,39 @@ static void many_files_become_one_in_order(void **state)
         CHECK(objects_in(&test) == 40, "something is left");
     }
     firn_pool_close(pool);
+    firn_store_close(test.store);
+}
+
+/* Every file but the first is expected once, before it is opened, and no more of them than will be opened with those
+ * that a window holds; the bytes that are read stay the same. */
+static void files_to_come_are_expected(void **state)
+{
+    enum { FILES = 150, WINDOW_FILES = 32 }; /* 1 MiB of files and what is known of each */
+    struct group_test test;
+    struct firn_op *op = test_op(state);
+    struct firn_rewrite_result result;
+    struct fault_report report;
+    const char *part[3];
+    test_begin(&test, op, FLAT);
+    make_columns(op, 0, 50, part);
+    add_file(&test, part, 1, 50, firn_chunk_options_default());
+    while (test.file_count < FILES)
+        test.files[test.file_count++] = test.files[0];
+    struct fixture_run run = run_of(&test, &(struct fixture_table){ .version = 2, .schemas = FLAT });
+    run.counts_only = true;
+    struct fault none = { .at_call = UINT32_MAX, .watched = "/in-" };
+    CHECK_OK(op, fault_store_open(op, test.store, none, &report, &run.store));
+    for (int variant = 0; variant < 2; variant++) {
+        report = (struct fault_report){ 0 };
+        run.memory_bytes_max = variant == 0 ? 0 : 4096;
+        CHECK_OK(op, fixture_execute(op, &run, &result));
+        int ahead = atomic_load(&report.expected_ahead), most = variant == 0 ? FILES - 1 : 2 * WINDOW_FILES;
+        CHECK(atomic_load(&report.expected) == FILES - 1, "%u are expected", atomic_load(&report.expected));
+        CHECK(ahead > 0 && ahead <= most, "%d are expected before they are opened", ahead);
+        CHECK(result.rows_in == 50 * FILES && result.requests == FILES, "%" PRIu64 " reads", result.requests);
+        firn_rewrite_result_discard(op, test.store, &result);
+    }
+    firn_store_close(run.store);
     firn_store_close(test.store);
 }
 
@@ -668,6 +701,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(many_files_become_one_in_order),
+        TEST(files_to_come_are_expected),
         TEST(metrics_and_places_are_recorded),
         TEST(sorted_columns_keep_their_bounds),
         TEST(pieces_smaller_than_a_row_group_lose_nothing),

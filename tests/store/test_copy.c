@@ -178,12 +178,45 @@ static void ranges_of_files_are_copied(void **state)
     folder_remove(folder);
 }
 
+static firn_status read_sevens(struct firn_op *op, struct firn_source *source, uint64_t offset, size_t len,
+                               uint8_t *out)
+{
+    (void)op;
+    (void)source;
+    (void)offset;
+    memset(out, 7, len);
+    return FIRN_OK;
+}
+
+/* A source need not be an object, and goes through memory then: nothing beside it is taken for one. */
+static void write_from_elsewhere(struct firn_op *op, struct firn_store *store, struct firn_text root)
+{
+    struct firn_text name = firn_location_join(op->arena, root, FIRN_TEXT("sevens"));
+    uint8_t *sevens = firn_arena_alloc(op->arena, LARGE_BYTES);
+    struct firn_source *source = FIRN_NEW(op->arena, struct firn_source);
+    struct firn_store_writer *writer;
+    *source = (struct firn_source){ .read = read_sevens };
+    memset(sevens, 7, LARGE_BYTES);
+    assert_null(firn_source_object(source));
+    CHECK_OK(op, firn_store_write(op, store, name, true, &writer));
+    CHECK_OK(op, firn_sink_copy(op, firn_store_writer_sink(writer), source, 0, LARGE_BYTES));
+    CHECK_OK(op, firn_store_writer_finish(op, writer));
+    check_object(op, store, name, (struct firn_bytes){ sevens, LARGE_BYTES });
+    assert_int_equal(firn_store_bytes_copied(store), 0);
+}
+
+static void sources_that_are_no_objects_are_read(void **state)
+{
+    with_both(state, write_from_elsewhere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_the_kernel_leaves_is_told),
         TEST(pieces_are_written_in_order),
         TEST(ranges_of_files_are_copied),
+        TEST(sources_that_are_no_objects_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The store contract, for the local and the memory driver alike; then what is special to local files. */
 #include "check.h"
 
+#include "base/math.h"
 #include "store/driver.h"
 #include "support/fault_store.h"
 #include "support/folder.h"
@@ -306,6 +307,54 @@ static void links_pipes_and_folders_are_not_objects(void **state)
     folder_remove(folder);
 }
 
+/* Whether or not it is there, expecting an object neither fails nor costs a request, memory or a descriptor. */
+static void expecting_does_no_harm(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct firn_text folder = folder_make(op->arena);
+    struct firn_relocation rule = { .from = FIRN_TEXT("s3://b/wh"), .to = folder };
+    struct firn_text pipe_path = firn_location_join(op->arena, folder, FIRN_TEXT("pipe"));
+    const struct firn_text locations[] = {
+        FIRN_TEXT("s3://b/wh/file"),
+        FIRN_TEXT("s3://b/wh/none"),
+        folder,
+        pipe_path,
+        FIRN_TEXT("gs://b/x"),
+        FIRN_TEXT(""),
+        { "/tmp/a\0b", 8 },
+    };
+    struct firn_store *stores[2];
+    struct rlimit before;
+    CHECK_OK(op, firn_store_open(op, &(struct firn_store_config){ &rule, 1 }, &stores[0]));
+    CHECK_OK(op, firn_store_open_memory(op, &stores[1]));
+    CHECK_OK(op, firn_store_put(op, stores[0], locations[0], false, bytes_of("content")));
+    assert_int_equal(mkfifo(pipe_path.data, 0600), 0);
+    int unused = dup(0);
+    CHECK(unused >= 0 && close(unused) == 0, "no descriptors");
+    getrlimit(RLIMIT_NOFILE, &before);
+    for (size_t i = 0; i < 2 * FIRN_COUNT_OF(locations) * FIRN_COUNT_OF(stores); i++) {
+        struct firn_store *store = stores[i % 2];
+        struct firn_text location = locations[i / 2 % FIRN_COUNT_OF(locations)];
+        bool exhausted = i >= FIRN_COUNT_OF(locations) * FIRN_COUNT_OF(stores);
+        size_t used = op->arena->used_bytes;
+        struct firn_work work = firn_store_work(store);
+        op->error = (struct firn_error){ 0 };
+        if (exhausted)
+            setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)unused, before.rlim_max });
+        firn_store_expect(op, store, location);
+        setrlimit(RLIMIT_NOFILE, &before);
+        struct firn_work later = firn_store_work(store);
+        int next = dup(0);
+        CHECK(next == unused && close(next) == 0, "'%.*s': a descriptor stays", FIRN_FMT(location));
+        CHECK(op->arena->used_bytes == used && memcmp(&work, &later, sizeof work) == 0 && op->error.text[0] == 0,
+              "'%.*s': %s", FIRN_FMT(location), op->error.text);
+    }
+    check_content(op, stores[0], locations[0], "content");
+    for (size_t i = 0; i < FIRN_COUNT_OF(stores); i++)
+        firn_store_close(stores[i]);
+    folder_remove(folder);
+}
+
 static void errors_of_the_system_are_told_apart(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -395,6 +444,7 @@ int main(void)
         TEST(relocations_match_whole_folders_and_the_longest_wins),
         TEST(relocated_listings_keep_the_recorded_spelling),
         TEST(links_pipes_and_folders_are_not_objects),
+        TEST(expecting_does_no_harm),
         TEST(errors_of_the_system_are_told_apart),
         TEST(a_full_disk_leaves_nothing),
         TEST(exclusive_names_are_won_once),

@@ -1,6 +1,7 @@
 /* The fault store. */
 #include "support/fault_store.h"
 
+#include "base/math.h"
 #include "store/driver.h"
 
 #include <stdlib.h>
@@ -105,6 +106,16 @@ static firn_status fault_open(struct firn_op *op, void *context, struct firn_tex
     return FIRN_OK;
 }
 
+/* Never fails, and so is no call that is counted. */
+static void fault_expect(struct firn_op *op, void *context, struct firn_text location)
+{
+    struct fault_state *state = context;
+    struct fault_report *report = state->report;
+    int ahead = (int)atomic_fetch_add(&report->expected, 1) + 1 - (int)atomic_load(&report->watched_opens);
+    atomic_store(&report->expected_ahead, FIRN_MAX(ahead, atomic_load(&report->expected_ahead)));
+    firn_store_expect(op, state->inner, location);
+}
+
 struct fault_writer {
     struct firn_store_writer base;
     struct firn_store_writer *inner;
@@ -207,6 +218,7 @@ static firn_status fault_remove(struct firn_op *op, void *context, struct firn_t
 static const struct firn_store_driver fault_driver = {
     .stat = fault_stat,
     .open = fault_open,
+    .expect = fault_expect,
     .write = fault_write,
     .list = fault_list,
     .remove = fault_remove,

@@ -32,11 +32,13 @@ struct fault_report {
     atomic_uint deletions;               /* asked for, refused ones too */
     atomic_uint deleting, deleting_most; /* under way, now and at most */
     atomic_uint watched_opens;
+    atomic_uint expected;
+    atomic_int expected_ahead; /* by how many, at most, these were more than watched_opens */
     atomic_bool fired;
 };
 
-/* Counts every call but closing, or those that the kind says; call number `at_call` fails once. Borrows `inner` and
- * `report`, which outlive it. */
+/* Counts every call but closing and expecting, or those that the kind says; call number `at_call` fails once. Borrows
+ * `inner` and `report`, which outlive it. */
 FIRN_CHECKED firn_status fault_store_open(struct firn_op *op, struct firn_store *inner, struct fault fault,
                                           struct fault_report *report, struct firn_store **out);
 
