@@ -2,7 +2,7 @@
 """Compacts generated tables with firn, Spark, DuckDB, PyArrow and cat, and scans what they wrote; see README.md.
 
 usage: FIRN=path bench.py --cache DIR [--case NAME,...|all] [--files N] [--runs N] [--layout NAME,...] [--with-spark]
-                          [--spark-runs N] [--memory SIZE] [--json FILE] [--keep]
+                          [--spark-runs N] [--memory SIZE] [--json FILE] [--keep] [--cold]
 """
 import argparse
 import json
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from cases import CASES, Table
-from measure import INTEROP, MB, THREADS, Measure, measure_spark, medians, open_many_files, warm
+from measure import INTEROP, MB, THREADS, Measure, chill, measure_spark, medians, open_many_files, warm
 
 SCANS = 3
 # Time at most so many times another program's.
@@ -247,18 +247,18 @@ def run_case(name, arguments, file_count):
     for number in range(arguments.runs):
         for tool, program in programs.items():
             if tool != "spark" or number < arguments.spark_runs:
-                warm(table.paths())
+                (chill if arguments.cold else warm)(table.paths())
                 runs.setdefault(tool, []).append(told(tool, program()))
     rows = {tool: summed_up(results) for tool, results in runs.items()}
     scans = bench.scan(rows, arguments.with_spark)
     input_bytes = sum(os.path.getsize(path) for path in table.paths())
     print(f"\n{name}: {table.case.title}: {file_count} files, {input_bytes / MB:.1f} MB, {file_count * table.case.rows} rows; {THREADS} threads; "
-          f"medians of {arguments.runs}")
+          f"medians of {arguments.runs}{', input not in the page cache' if arguments.cold else ''}")
     show(rows, scans, input_bytes)
-    show_aims(rows, scans, name.startswith("a-"))
+    show_aims(rows, scans, name.startswith("a-") and not arguments.cold)
     if not arguments.keep:
         shutil.rmtree(os.path.join(table.folder, "out"))
-    return {"files": file_count, "input_bytes": input_bytes, "rows": file_count * table.case.rows, "programs": rows, "scans": scans}
+    return {"files": file_count, "cold": arguments.cold, "input_bytes": input_bytes, "rows": file_count * table.case.rows, "programs": rows, "scans": scans}
 
 
 def chosen(text):
@@ -280,6 +280,7 @@ def main():
     parser.add_argument("--spark-runs", type=int, default=1, help="Spark takes part in so many of the runs")
     parser.add_argument("--memory", help="what firn may use, as its option has it")
     parser.add_argument("--json", help="file for the results")
+    parser.add_argument("--cold", action="store_true", help="take the input out of the page cache before each run")
     parser.add_argument("--keep", action="store_true", help="keep what was written, below out/ in the cache")
     parser.add_argument("--generate", action="store_true", help="make the tables and stop")
     arguments = parser.parse_args()

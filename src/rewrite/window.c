@@ -10,7 +10,7 @@
 #define FOOTER_MEMORY     (UINT64_C(32) << 10) /* what a parsed footer takes, as a first guess */
 #define BLOCKS_WINDOW_MIN (UINT64_C(16) << 20) /* smaller windows have no room for blocks of files */
 
-enum { OPEN_FILES_MAX = 64, LENT_FILES_MAX = 256, BATCH_PIECES_MAX = 512 };
+enum { OPEN_FILES_MAX = 64, LENT_FILES_MAX = 256, BATCH_PIECES_MAX = 512, NEIGHBOURS = 16 };
 
 struct firn_input {
     const struct firn_data_file *file;
@@ -306,7 +306,8 @@ static const struct firn_data_file *file_of(const struct firn_window *window, ui
 }
 
 /* The small files of the pieces up to `end`, and those of a window beyond, are expected: the disk is asked for them
- * while others are read and worked on. Not the first, which is opened right away. */
+ * while others are read and worked on. Not the first, which is opened right away, and not the neighbours of one that is
+ * at hand: opening all of them twice would take longer than it saves. */
 static void expect_files(struct firn_op *op, struct firn_window *window, uint32_t end)
 {
     uint64_t ahead = 0;
@@ -316,11 +317,10 @@ static void expect_files(struct firn_op *op, struct firn_window *window, uint32_
         ahead += i >= end ? memory_guess(file) : 0;
         if (ahead > window->run->window_bytes)
             break;
-        if (i < window->expected)
+        if (i < window->expected || !is_small(file))
             continue;
-        if (is_small(file))
-            firn_store_expect(op, window->run->context->store, file->path);
-        window->expected = i + 1;
+        bool is_far = firn_store_expect(op, window->run->context->store, file->path);
+        window->expected = i + (is_far ? 1 : NEIGHBOURS);
     }
 }
 

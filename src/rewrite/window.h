@@ -43,7 +43,7 @@ struct firn_window {
     size_t head;       /* slices before it are done and gone */
     int64_t head_row;  /* rows of slices[head] that are done */
     uint32_t next;     /* pieces[next] is the first not opened */
-    uint32_t expected; /* pieces before it were opened, or are expected */
+    uint32_t expected; /* pieces before it were opened, are expected, or are likely at hand */
     uint64_t held;     /* bytes of memory held by inputs */
     uint32_t open_files;
     struct firn_input_blocks blocks; /* where small files lie */

@@ -13,7 +13,7 @@ struct firn_store_driver {
     firn_status (*stat)(struct firn_op *op, void *state, struct firn_text location, struct firn_store_stat *out);
     firn_status (*open)(struct firn_op *op, void *state, struct firn_text location, struct firn_object **out);
     /* See firn_store_expect; a failure that it states is dropped. NULL: nothing would help. */
-    void (*expect)(struct firn_op *op, void *state, struct firn_text location);
+    bool (*expect)(struct firn_op *op, void *state, struct firn_text location);
     firn_status (*write)(struct firn_op *op, void *state, struct firn_text location, bool exclusive,
                          struct firn_store_writer **out);
     firn_status (*list)(struct firn_op *op, void *state, struct firn_text prefix, bool recursive,

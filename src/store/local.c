@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { FOLDER_DEPTH_MAX = 200 };
@@ -107,18 +108,29 @@ static firn_status local_open(struct firn_op *op, void *state, struct firn_text 
     return FIRN_OK;
 }
 
+/* Whether a file's beginning lies in the kernel's cache; where that is not told, it does not. */
+static bool is_cached(int fd)
+{
+    char byte;
+    struct iovec part = { &byte, sizeof byte };
+    return preadv2(fd, &part, 1, 0, RWF_NOWAIT) >= 0;
+}
+
 /* The kernel begins to read the file into its cache, and goes on when it is closed: what is expected takes neither
  * memory of ours nor descriptors. */
-static void local_expect(struct firn_op *op, void *state, struct firn_text location)
+static bool local_expect(struct firn_op *op, void *state, struct firn_text location)
 {
     (void)state;
     struct firn_text path;
     struct stat info;
     int fd;
     if (firn_location_local_path(op, location, &path) != FIRN_OK || open_regular(op, path, &fd, &info) != FIRN_OK)
-        return;
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+        return true;
+    bool is_far = !is_cached(fd);
+    if (is_far)
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
     close(fd);
+    return is_far;
 }
 
 struct listing {

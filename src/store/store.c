@@ -172,17 +172,19 @@ firn_status firn_store_stat(struct firn_op *op, struct firn_store *store, struct
     return store->driver->stat(op, store->state, resolved, out);
 }
 
-void firn_store_expect(struct firn_op *op, struct firn_store *store, struct firn_text location)
+bool firn_store_expect(struct firn_op *op, struct firn_store *store, struct firn_text location)
 {
     if (!store->driver->expect)
-        return;
+        return false;
     struct firn_op inner = *op; /* keeps what is stated there out of op->error */
     struct firn_scratch scratch;
     struct firn_text resolved;
+    bool is_far = true;
     firn_scratch_begin(&inner, &scratch);
     if (resolve(&inner, store, location, &resolved) == FIRN_OK)
-        store->driver->expect(&inner, store->state, resolved);
+        is_far = store->driver->expect(&inner, store->state, resolved);
     firn_scratch_end(&inner, &scratch);
+    return is_far;
 }
 
 static struct firn_object *object_around(struct firn_source *source)

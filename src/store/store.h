@@ -61,8 +61,9 @@ FIRN_CHECKED firn_status firn_store_read(struct firn_op *op, struct firn_store *
 uint64_t firn_store_bytes_copied(const struct firn_store *store);
 
 /* An object will be read soon, from end to end: whatever makes that quicker may begin. Waits for nothing, holds nothing
- * open, and never fails: what is wrong with the object shows when it is opened. Not counted as a request. */
-void firn_store_expect(struct firn_op *op, struct firn_store *store, struct firn_text location);
+ * open, and never fails: what is wrong with the object shows when it is opened. Not counted as a request. False says
+ * that it is at hand already, as objects made about the same time then are most likely. */
+bool firn_store_expect(struct firn_op *op, struct firn_store *store, struct firn_text location);
 
 /* An object opened for range reads. */
 struct firn_object;

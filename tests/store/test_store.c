@@ -341,7 +341,7 @@ static void expecting_does_no_harm(void **state)
         op->error = (struct firn_error){ 0 };
         if (exhausted)
             setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)unused, before.rlim_max });
-        firn_store_expect(op, store, location);
+        (void)firn_store_expect(op, store, location);
         setrlimit(RLIMIT_NOFILE, &before);
         struct firn_work later = firn_store_work(store);
         int next = dup(0);

@@ -107,13 +107,14 @@ static firn_status fault_open(struct firn_op *op, void *context, struct firn_tex
 }
 
 /* Never fails, and so is no call that is counted. */
-static void fault_expect(struct firn_op *op, void *context, struct firn_text location)
+static bool fault_expect(struct firn_op *op, void *context, struct firn_text location)
 {
     struct fault_state *state = context;
     struct fault_report *report = state->report;
     int ahead = (int)atomic_fetch_add(&report->expected, 1) + 1 - (int)atomic_load(&report->watched_opens);
     atomic_store(&report->expected_ahead, FIRN_MAX(ahead, atomic_load(&report->expected_ahead)));
-    firn_store_expect(op, state->inner, location);
+    (void)firn_store_expect(op, state->inner, location);
+    return !state->fault.at_hand;
 }
 
 struct fault_writer {

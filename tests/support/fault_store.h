@@ -21,6 +21,7 @@ struct fault {
     const char *refused; /* deletions of locations that end so fail with DENIED, every time; NULL: none */
     uint32_t busy_count; /* deletions that fail with UNAVAILABLE, doing nothing, before the first one passes */
     uint32_t together;   /* deletions wait for one another until so many are under way, or for seconds in vain */
+    bool at_hand;        /* objects that are expected are said to be; otherwise they are not */
     const char *watched; /* opened objects whose location holds this are counted; NULL: none */
 };
 
