@@ -1,4 +1,5 @@
-/* Decompression. The first byte chooses the codec, the next two the announced length. */
+/* Decompression, and values that must come back. The first byte chooses the codec, the next two the announced length,
+ * or the width of values. */
 #include "fuzz.h"
 
 #include "format/codec/codec.h"
@@ -6,6 +7,22 @@
 #include <stdlib.h>
 
 enum { CHOICE_BYTES = 3 };
+
+static void pack_values(struct firn_op *op, struct firn_codec_context *context, const struct firn_codec_values *values,
+                        struct firn_bytes in)
+{
+    struct firn_buffer packed = { 0 };
+    uint8_t *out = malloc(in.len + 1);
+    bool done = false;
+    if (out && firn_codec_compress_values(op, context, values, in, &packed, &done) == FIRN_OK && done) {
+        firn_status status =
+            firn_codec_decompress(op, context, FIRN_CODEC_ZSTD, firn_buffer_bytes(&packed), out, in.len);
+        if (status != FIRN_OK || memcmp(out, in.data, in.len) != 0)
+            __builtin_trap();
+    }
+    firn_buffer_done(&packed);
+    free(out);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -26,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             __builtin_trap();
         FIRN_IGNORE(firn_codec_decompress_unsized(op, context, codec, in, 1 << 20, &unsized), "any outcome will do");
         firn_buffer_done(&unsized);
+        pack_values(op, context, &(struct firn_codec_values){ data[1], data[2] & 1, data[2] & 2 }, in);
         firn_codec_context_close(context);
     }
     free(out);

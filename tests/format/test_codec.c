@@ -159,6 +159,99 @@ static void test_other_framings(void **state)
     firn_codec_context_close(context);
 }
 
+/* Values of `width` bytes that share some of their places with the one before, mostly. */
+static struct firn_bytes alike_values(struct firn_op *op, size_t len, size_t width, uint64_t *random)
+{
+    uint8_t *data = firn_arena_alloc(op->arena, len);
+    uint64_t shared = *random * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < len; i++) {
+        *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        bool repeats = i >= width && (shared >> (len - i) % width % 64 & 1) && *random >> 58 != 0;
+        data[i] = repeats ? data[i - width] : (uint8_t)(*random >> 40);
+    }
+    return (struct firn_bytes){ data, len };
+}
+
+/* Gives how large the compressed form is; 0: there is none. */
+static size_t pack_values(struct firn_op *op, struct firn_codec_context *context,
+                          const struct firn_codec_values *values, struct firn_bytes in)
+{
+    struct firn_buffer packed = { 0 };
+    uint8_t *out = firn_arena_alloc(op->arena, in.len + 1);
+    bool done;
+    CHECK_OK(op, firn_buffer_append(op, &packed, "kept", 4));
+    CHECK_OK(op, firn_codec_compress_values(op, context, values, in, &packed, &done));
+    size_t len = packed.len - 4;
+    CHECK(done == (len > 0), "%zu bytes for %zu of width %zu", len, in.len, values->width);
+    CHECK(memcmp(packed.data, "kept", 4) == 0, "width %zu", values->width);
+    if (done) {
+        struct firn_bytes made = { packed.data + 4, len };
+        CHECK_OK(op, firn_codec_decompress(op, context, FIRN_CODEC_ZSTD, made, out, in.len));
+        CHECK(memcmp(out, in.data, in.len) == 0, "%zu bytes of width %zu", in.len, values->width);
+    }
+    firn_buffer_done(&packed);
+    return len;
+}
+
+/* Blocks of 128 KiB and their rests, values cut by them, bytes in front of the first value. */
+static void values_of_any_width_come_back(void **state)
+{
+    enum { LEN_MAX = 400000, BLOCK = 131072, ROUNDS = 150 };
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    uint64_t random = 1;
+    size_t done_count = 0;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (size_t i = 0; i < ROUNDS; i++) {
+        size_t width = 1 + random % 70, len = (random >> 20) % (i % 4 == 0 ? LEN_MAX : 5000);
+        if (i % 5 == 0)
+            len = BLOCK * (1 + i % 3) + (random >> 8) % 16;
+        const struct firn_codec_values values = { width, random >> 40 & 1, random >> 41 & 1 };
+        struct firn_bytes in = alike_values(op, len, width, &random);
+        done_count += pack_values(op, context, &values, in) > 0;
+    }
+    CHECK(done_count > ROUNDS / 4, "%zu", done_count);
+    firn_codec_context_close(context);
+}
+
+static void values_are_packed_by_what_they_have_in_common(void **state)
+{
+    enum { COUNT = 40000, WIDTH = 8, LEN = COUNT * WIDTH };
+    struct firn_op *op = test_op(state);
+    struct firn_codec_context *context;
+    uint8_t *data = firn_arena_alloc(op->arena, LEN + WIDTH);
+    uint64_t random = 1;
+    CHECK_OK(op, firn_codec_context_open(op, &context));
+    for (size_t i = 0; i < COUNT; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        firn_store_le64(data + i * WIDTH, random >> 48); /* two bytes, and six of zeros */
+    }
+    struct firn_bytes numbers = { data, LEN };
+    for (int i = 0; i < 4; i++) {
+        struct firn_codec_values values = { WIDTH, i & 1, i & 2 };
+        size_t len = pack_values(op, context, &values, numbers);
+        CHECK(len > 0 && len < COUNT * 2 + 2000, "%zu bytes", len);
+        len =
+            pack_values(op, context, &values, (struct firn_bytes){ data + 3, LEN - 3 }); /* three bytes less in front */
+        CHECK(len > 0 && len < COUNT * 2 + 2000, "%zu bytes", len);
+    }
+
+    struct firn_codec_values values = { .width = WIDTH };
+    assert_int_equal(pack_values(op, context, &values, (struct firn_bytes){ data, 0 }), 0);
+    assert_int_equal(pack_values(op, context, &values, (struct firn_bytes){ data, 100 }), 0);
+    for (size_t i = LEN / 2; i < LEN; i++) { /* nothing in common from some block on */
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        data[i] = (uint8_t)(random >> 56);
+    }
+    assert_int_equal(pack_values(op, context, &values, numbers), 0);
+    static const size_t other_widths[] = { 0, 1, 3, 65, SIZE_MAX };
+    for (size_t i = 0; i < FIRN_COUNT_OF(other_widths); i++) {
+        values.width = other_widths[i];
+        assert_int_equal(pack_values(op, context, &values, numbers), 0);
+    }
+    firn_codec_context_close(context);
+}
+
 static void check_prepended(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
                             size_t prefix_len, struct firn_bytes in, struct firn_bytes packed)
 {
@@ -271,9 +364,17 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), TEST(threads_may_share_a_context), TEST(test_unsized),
-        TEST(test_broken),     TEST(test_other_framings),         TEST(test_names),
-        TEST(test_prepend),    TEST(test_prepend_to_streams),     TEST(test_prepend_refused),
+        TEST(test_round_trip),
+        TEST(threads_may_share_a_context),
+        TEST(test_unsized),
+        TEST(test_broken),
+        TEST(test_other_framings),
+        TEST(test_names),
+        TEST(test_prepend),
+        TEST(test_prepend_to_streams),
+        TEST(test_prepend_refused),
+        TEST(values_of_any_width_come_back),
+        TEST(values_are_packed_by_what_they_have_in_common),
     };
     return cmocka_run_group_tests_name("codec", tests, NULL, NULL);
 }

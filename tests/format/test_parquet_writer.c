@@ -247,9 +247,9 @@ static void numbers_in_a_row_take_a_few_bytes_a_page(void **state)
 }
 
 /* Texts of random digits, three pages. */
-static size_t encode_digits(struct firn_op *op, const struct firn_parquet_node *leaf, int32_t level)
+static size_t encode_digits(struct firn_op *op, const struct firn_parquet_node *leaf, int32_t level, bool same_length)
 {
-    enum { ROWS = 60000, DIGITS = 32 };
+    enum { ROWS = 60000, DIGITS = 32, ODD = 100 };
     struct firn_chunk_options options = firn_chunk_options_default();
     struct firn_encoded_chunk chunk;
     struct firn_chunk_writer *writer;
@@ -261,7 +261,7 @@ static size_t encode_digits(struct firn_op *op, const struct firn_parquet_node *
             random = random * UINT64_C(6364136223846793005) + 1;
             text[at] = "0123456789abcdef"[random >> 60];
         }
-        slices[i] = (struct firn_slice){ (const uint8_t *)text, DIGITS };
+        slices[i] = (struct firn_slice){ (const uint8_t *)text, DIGITS - (!same_length && i % ODD == 0) };
     }
     const struct firn_vector vector = {
         .type = leaf->type, .slot_count = ROWS, .value_count = ROWS, .row_count = ROWS, .values = { .slice = slices }
@@ -286,9 +286,11 @@ static void pages_without_repeats_are_not_searched_for_them(void **state)
         sample->kind++;
     sample->shape = "q";
     build_schema(op, sample);
-    size_t by_default = encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_DEFAULT);
-    assert_int_equal(by_default, encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_RARE_REPEATS));
-    CHECK(by_default < encode_digits(op, sample->leaf, 3), "%zu bytes", by_default);
+    size_t by_default = encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_DEFAULT, false);
+    assert_int_equal(by_default, encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_RARE_REPEATS, false));
+    CHECK(by_default < encode_digits(op, sample->leaf, 3, false), "%zu bytes", by_default);
+    size_t of_one_length = encode_digits(op, sample->leaf, FIRN_CODEC_LEVEL_DEFAULT, true);
+    CHECK(of_one_length < by_default - by_default / 20, "%zu and %zu bytes", of_one_length, by_default);
     free(sample);
 }
 

@@ -148,6 +148,17 @@ firn_status firn_codec_compress(struct firn_op *op, struct firn_codec_context *c
     return status;
 }
 
+firn_status firn_codec_compress_values(struct firn_op *op, struct firn_codec_context *context,
+                                       const struct firn_codec_values *values, struct firn_bytes in,
+                                       struct firn_buffer *out, bool *done)
+{
+    struct firn_codec_states *states;
+    FIRN_TRY(take_states(op, context, &states));
+    firn_status status = firn_zstd_compress_values(op, states, values, in, out, done);
+    give_states(context, states);
+    return status;
+}
+
 firn_status firn_codec_decompress(struct firn_op *op, struct firn_codec_context *context, enum firn_codec codec,
                                   struct firn_bytes in, uint8_t *out, size_t len)
 {

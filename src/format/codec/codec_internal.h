@@ -39,6 +39,19 @@ firn_codec_unsized firn_snappy_unsized, firn_gzip_unsized, firn_deflate_unsized,
 bool firn_snappy_length_plausible(struct firn_bytes in, size_t len);
 bool firn_zstd_length_plausible(struct firn_bytes in, size_t len);
 
+/* As firn_codec_compress_values. */
+FIRN_CHECKED firn_status firn_zstd_compress_values(struct firn_op *op, struct firn_codec_states *states,
+                                                   const struct firn_codec_values *values, struct firn_bytes in,
+                                                   struct firn_buffer *out, bool *done);
+/* Makes states->zstd_compressor when there is none yet. */
+FIRN_CHECKED firn_status firn_zstd_compressor(struct firn_op *op, struct firn_codec_states *states);
+/* A ZSTD_cParameter. */
+struct firn_zstd_setting {
+    int parameter, value;
+};
+/* Forgets all settings before, and makes these. Gives an error as zstd has them. */
+size_t firn_zstd_set(struct ZSTD_CCtx_s *state, const struct firn_zstd_setting *settings, size_t count);
+
 void firn_zstd_states_done(struct firn_codec_states *states);
 void firn_deflate_states_done(struct firn_codec_states *states);
 

@@ -39,32 +39,38 @@ static const struct search *find_search(int32_t level)
     return NULL;
 }
 
+size_t firn_zstd_set(ZSTD_CCtx *state, const struct firn_zstd_setting *settings, size_t count)
+{
+    size_t status = ZSTD_CCtx_reset(state, ZSTD_reset_session_and_parameters);
+    for (size_t i = 0; i < count && !ZSTD_isError(status); i++)
+        status = ZSTD_CCtx_setParameter(state, (ZSTD_cParameter)settings[i].parameter, settings[i].value);
+    return status;
+}
+
 /* As ZSTD_compressCCtx, which knows levels alone. Where the search has steps, zstd would leave literals as they are. */
 static size_t compress_by(ZSTD_CCtx *state, const struct search *search, uint8_t *out, size_t capacity,
                           struct firn_bytes in)
 {
-    const struct {
-        ZSTD_cParameter parameter;
-        int value;
-    } settings[] = {
+    const struct firn_zstd_setting settings[] = {
         { ZSTD_c_strategy, (int)search->strategy }, { ZSTD_c_minMatch, search->match_bytes_min },
         { ZSTD_c_hashLog, search->table_log },      { ZSTD_c_chainLog, search->table_log },
         { ZSTD_c_targetLength, search->step },      { ZSTD_c_literalCompressionMode, ZSTD_lcm_huffman },
     };
-    size_t status = ZSTD_CCtx_reset(state, ZSTD_reset_session_and_parameters);
-    for (size_t i = 0; i < FIRN_COUNT_OF(settings) && !ZSTD_isError(status); i++)
-        status = ZSTD_CCtx_setParameter(state, settings[i].parameter, settings[i].value);
+    size_t status = firn_zstd_set(state, settings, FIRN_COUNT_OF(settings));
     return ZSTD_isError(status) ? status : ZSTD_compress2(state, out, capacity, in.data, in.len);
+}
+
+firn_status firn_zstd_compressor(struct firn_op *op, struct firn_codec_states *states)
+{
+    if (!states->zstd_compressor)
+        states->zstd_compressor = ZSTD_createCCtx();
+    return states->zstd_compressor ? FIRN_OK : firn_codec_fail_memory(op, "zstd");
 }
 
 firn_status firn_zstd_compress(struct firn_op *op, struct firn_codec_states *states, int32_t level,
                                struct firn_bytes in, struct firn_buffer *out)
 {
-    if (!states->zstd_compressor)
-        states->zstd_compressor = ZSTD_createCCtx();
-    if (!states->zstd_compressor)
-        return firn_codec_fail_memory(op, "zstd");
-
+    FIRN_TRY(firn_zstd_compressor(op, states));
     int clamped = level == FIRN_CODEC_LEVEL_DEFAULT ? ZSTD_defaultCLevel() : level;
     clamped = FIRN_MIN(FIRN_MAX(clamped, ZSTD_minCLevel()), ZSTD_maxCLevel());
     size_t capacity = ZSTD_compressBound(in.len);

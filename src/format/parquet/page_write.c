@@ -10,8 +10,27 @@ enum {
     LENGTH_BYTES = 4,
     TRIAL_PAGES_MIN = 32,
     TRIAL_PAGES_MAX = 256,
-    LARGER_DIVISOR = 100 /* a quick form may be larger by one part in so many */
+    LARGER_DIVISOR = 100, /* a quick form may be larger by one part in so many */
+    SMALLER_DIVISOR = 16  /* than the quickest of these, one that takes longer must be smaller by one in so many */
 };
+
+/* The ways to compress: as it was asked for, then the quick ones by their time. */
+static const struct way {
+    bool by_values; /* by what they have in common, in one of these ways, */
+    bool from_far, packs_literals;
+    int32_t level; /* or else by this level */
+} ways[] = {
+    { .level = FIRN_CODEC_LEVEL_DEFAULT },
+    { .by_values = true, .from_far = true },
+    { .by_values = true },
+    { .by_values = true, .from_far = true, .packs_literals = true },
+    { .by_values = true, .packs_literals = true },
+    { .level = FIRN_CODEC_LEVEL_NO_REPEATS },
+    { .level = FIRN_CODEC_LEVEL_RARE_REPEATS },
+    { .level = FIRN_CODEC_LEVEL_FEW_REPEATS },
+    { .level = FIRN_CODEC_LEVEL_SHORT_REPEATS },
+};
+enum { WAY_ASKED_FOR };
 
 void firn_page_writer_done(struct firn_page_writer *writer)
 {
@@ -42,64 +61,90 @@ static firn_status put_sized_levels(struct firn_op *op, const uint8_t *levels, u
     return FIRN_OK;
 }
 
-/* Appends what the file holds of `raw` to writer->compressed; gives its size. */
-static firn_status compress_at(struct firn_op *op, struct firn_page_writer *writer, int32_t level,
-                               struct firn_bytes raw, size_t *len)
+/* A page's body, or what of it is compressed. */
+struct raw {
+    struct firn_bytes bytes;
+    size_t width; /* of the values that it ends with; 0: various */
+};
+
+static size_t value_width(const struct firn_data_page *page)
+{
+    bool are_alike =
+        page->encoding == FIRN_ENCODING_PLAIN && page->value_count > 0 && page->values.len % page->value_count == 0;
+    return are_alike ? page->values.len / page->value_count : 0;
+}
+
+/* Appends what the file holds of `raw` to writer->compressed; gives its size. `*done` is false, and nothing appended,
+ * where values have too little in common. */
+static firn_status compress_in_way(struct firn_op *op, struct firn_page_writer *writer, const struct way *way,
+                                   const struct raw *raw, size_t *len, bool *done)
 {
     size_t before = writer->compressed.len;
-    FIRN_TRY(firn_codec_compress(op, writer->context, writer->codec, level, raw, &writer->compressed));
+    const struct firn_codec_values values = { raw->width, way->from_far, way->packs_literals };
+    *done = true;
+    if (way->by_values)
+        FIRN_TRY(firn_codec_compress_values(op, writer->context, &values, raw->bytes, &writer->compressed, done));
+    else
+        FIRN_TRY(firn_codec_compress(op, writer->context, writer->codec,
+                                     way == &ways[WAY_ASKED_FOR] ? writer->codec_level : way->level, raw->bytes,
+                                     &writer->compressed));
     *len = writer->compressed.len - before;
     return FIRN_OK;
 }
 
-/* Compresses thoroughly, then quickly, the quickest way first, and keeps what is quick and hardly larger. Gives how
- * that was. */
-static firn_status compress_ways(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw,
-                                 int32_t *level)
+/* Compresses thoroughly, then quickly, the quickest way first, and keeps what is quick and hardly larger: of the ways
+ * that go by values a slower one where it is much smaller. Gives how that was. */
+static firn_status compress_ways(struct firn_op *op, struct firn_page_writer *writer, const struct raw *raw,
+                                 uint32_t *chosen)
 {
-    static const int32_t quick_levels[] = { FIRN_CODEC_LEVEL_NO_REPEATS, FIRN_CODEC_LEVEL_RARE_REPEATS,
-                                            FIRN_CODEC_LEVEL_FEW_REPEATS, FIRN_CODEC_LEVEL_SHORT_REPEATS };
     struct firn_buffer *out = &writer->compressed;
-    size_t thorough, quick;
-    *level = FIRN_CODEC_LEVEL_DEFAULT;
-    FIRN_TRY(compress_at(op, writer, writer->codec_level, raw, &thorough));
-    for (size_t i = 0; i < FIRN_COUNT_OF(quick_levels); i++) {
-        out->len = thorough;
-        FIRN_TRY(compress_at(op, writer, quick_levels[i], raw, &quick));
-        if (quick > thorough + thorough / LARGER_DIVISOR)
-            continue;
-        *level = quick_levels[i];
-        memmove(out->data, out->data + thorough, quick);
-        out->len = quick;
-        return FIRN_OK;
+    size_t kept, len;
+    bool done;
+    *chosen = WAY_ASKED_FOR;
+    FIRN_TRY(compress_in_way(op, writer, &ways[WAY_ASKED_FOR], raw, &kept, &done));
+    size_t len_max = kept + kept / LARGER_DIVISOR;
+    for (uint32_t i = WAY_ASKED_FOR + 1; i < FIRN_COUNT_OF(ways); i++) {
+        if (*chosen != WAY_ASKED_FOR && !ways[i].by_values)
+            break;
+        FIRN_TRY(compress_in_way(op, writer, &ways[i], raw, &len, &done));
+        if (done && len <= len_max) {
+            memmove(out->data, out->data + kept, len);
+            *chosen = i;
+            kept = len;
+            len_max = len - len / SMALLER_DIVISOR;
+        }
+        out->len = kept;
     }
-    out->len = thorough;
     return FIRN_OK;
 }
 
 /* Tries which way is best for this page, and those to come: twice as many as before when it was known. */
-static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
+static firn_status compress_trying(struct firn_op *op, struct firn_page_writer *writer, const struct raw *raw)
 {
-    int32_t level;
-    FIRN_TRY(compress_ways(op, writer, raw, &level));
-    bool was_known = writer->trial_pages > 0 && level == writer->quick_level;
+    uint32_t way;
+    FIRN_TRY(compress_ways(op, writer, raw, &way));
+    bool was_known = writer->trial_pages > 0 && way == writer->way;
     writer->trial_pages = was_known ? FIRN_MIN(writer->trial_pages * 2, (uint32_t)TRIAL_PAGES_MAX) : TRIAL_PAGES_MIN;
     writer->pages_to_trial = writer->trial_pages - 1;
-    writer->quick_level = level;
+    writer->way = way;
     return FIRN_OK;
 }
 
 /* Replaces writer->compressed by what the file holds of `raw`. Searching for repeats that are not there, as in texts of
- * random digits, takes zstd long and gains next to nothing: where nobody asked for a level, such pages get less. */
-static firn_status compress(struct firn_op *op, struct firn_page_writer *writer, struct firn_bytes raw)
+ * random digits, takes zstd long and gains next to nothing, and those of numbers are found in simpler ways: where
+ * nobody asked for a level, pages get what is quicker. */
+static firn_status compress(struct firn_op *op, struct firn_page_writer *writer, const struct raw *raw)
 {
     bool chooses = writer->codec == FIRN_CODEC_ZSTD && writer->codec_level == FIRN_CODEC_LEVEL_DEFAULT;
     size_t len;
+    bool done = false;
     firn_buffer_clear(&writer->compressed);
-    if (chooses && writer->pages_to_trial == 0)
+    if (!chooses || writer->pages_to_trial > 0)
+        FIRN_TRY(compress_in_way(op, writer, &ways[chooses ? writer->way : WAY_ASKED_FOR], raw, &len, &done));
+    if (!done)
         return compress_trying(op, writer, raw);
     writer->pages_to_trial -= chooses;
-    return compress_at(op, writer, chooses ? writer->quick_level : writer->codec_level, raw, &len);
+    return FIRN_OK;
 }
 
 /* Appends header and body, adding the CRC and the body's sizes to the header. The body comes in two parts. */
@@ -140,18 +185,19 @@ static firn_status put_v1(struct firn_op *op, struct firn_page_writer *writer, c
         .def_encoding = FIRN_ENCODING_RLE,
         .rep_encoding = FIRN_ENCODING_RLE,
     };
-    struct firn_bytes raw = page->values;
+    struct raw raw = { page->values, value_width(page) };
     firn_buffer_clear(&writer->body);
     if (page->rep_max || page->def_max) {
         FIRN_TRY(put_sized_levels(op, page->rep, page->rep_max, page->slot_count, &writer->body));
         FIRN_TRY(put_sized_levels(op, page->def, page->def_max, page->slot_count, &writer->body));
-        FIRN_TRY(firn_buffer_append(op, &writer->body, raw.data, raw.len));
-        raw = firn_buffer_bytes(&writer->body);
+        FIRN_TRY(firn_buffer_append(op, &writer->body, page->values.data, page->values.len));
+        raw.bytes = firn_buffer_bytes(&writer->body);
     }
     if (writer->codec == FIRN_CODEC_NONE)
-        return put_page(op, &header, raw, (struct firn_bytes){ 0 }, raw.len, out, sizes);
-    FIRN_TRY(compress(op, writer, raw));
-    return put_page(op, &header, firn_buffer_bytes(&writer->compressed), (struct firn_bytes){ 0 }, raw.len, out, sizes);
+        return put_page(op, &header, raw.bytes, (struct firn_bytes){ 0 }, raw.bytes.len, out, sizes);
+    FIRN_TRY(compress(op, writer, &raw));
+    return put_page(op, &header, firn_buffer_bytes(&writer->compressed), (struct firn_bytes){ 0 }, raw.bytes.len, out,
+                    sizes);
 }
 
 /* Levels stay as they are; values are compressed when there are any and it pays. A page of nulls alone has nothing to
@@ -166,14 +212,15 @@ static firn_status put_v2(struct firn_op *op, struct firn_page_writer *writer, c
         .row_count = (int32_t)page->row_count,
         .encoding = page->encoding,
     };
-    struct firn_bytes values = page->values;
+    const struct firn_bytes values = page->values;
+    const struct raw raw = { values, value_width(page) };
     firn_buffer_clear(&writer->body);
     FIRN_TRY(put_levels(op, page->rep, page->rep_max, page->slot_count, &writer->body));
     header.rep_bytes = (int32_t)writer->body.len;
     FIRN_TRY(put_levels(op, page->def, page->def_max, page->slot_count, &writer->body));
     header.def_bytes = (int32_t)writer->body.len - header.rep_bytes;
     if (writer->codec != FIRN_CODEC_NONE && values.len > 0) {
-        FIRN_TRY(compress(op, writer, values));
+        FIRN_TRY(compress(op, writer, &raw));
         header.is_compressed = writer->compressed.len < values.len;
     }
     return put_page(op, &header, firn_buffer_bytes(&writer->body),
@@ -203,8 +250,8 @@ firn_status firn_page_writer_put_dictionary(struct firn_op *op, struct firn_page
     if (writer->codec == FIRN_CODEC_NONE)
         return put_page(op, &header, values, (struct firn_bytes){ 0 }, values.len, out, sizes);
     firn_buffer_clear(&writer->compressed);
-    size_t len; /* what is best for data pages is not for this one */
-    FIRN_TRY(compress_at(op, writer, writer->codec_level, values, &len));
+    /* what is best for data pages is not for this one */
+    FIRN_TRY(firn_codec_compress(op, writer->context, writer->codec, writer->codec_level, values, &writer->compressed));
     return put_page(op, &header, firn_buffer_bytes(&writer->compressed), (struct firn_bytes){ 0 }, values.len, out,
                     sizes);
 }

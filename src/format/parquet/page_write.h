@@ -9,7 +9,7 @@ struct firn_page_writer {
     struct firn_codec_context *context; /* borrowed */
     enum firn_codec codec;
     int32_t codec_level;
-    int32_t quick_level; /* where no level is asked for: what makes pages hardly larger, as tried with one of them */
+    uint32_t way; /* to compress, where no level is asked for: a quick one that makes pages hardly larger, as tried */
     uint32_t pages_to_trial, trial_pages; /* until the next trial, and from the last one to it */
     struct firn_buffer body, compressed;
 };
