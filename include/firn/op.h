@@ -89,7 +89,7 @@ void firn_scratch_end(struct firn_op *op, struct firn_scratch *scratch);
 firn_status firn_fail(struct firn_op *op, firn_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 /* As firn_fail with what `errno` says; maps ENOENT to NOT_FOUND, EACCES, EPERM and EROFS to DENIED, EEXIST to EXISTS,
- * ENOSPC, EDQUOT and EFBIG to LIMIT with a hint, all else to SYSTEM. */
+ * ENOSPC, EDQUOT and EFBIG to LIMIT with a hint, all else to SYSTEM, EMFILE with one. */
 firn_status firn_fail_errno(struct firn_op *op, int error_number, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 /* Adds an outer frame to a failure ("manifest x: ..."); gives back `status` (FIRN_OK passes untouched). */

@@ -150,6 +150,8 @@ firn_status firn_fail_errno(struct firn_op *op, int error_number, const char *fo
         return firn_hint(op, status, "free space on that file system, then run the command again");
     if (error_number == EFBIG)
         return firn_hint(op, status, "raise the limit on the size of files (ulimit -f), then run the command again");
+    if (error_number == EMFILE)
+        return firn_hint(op, status, "raise the limit on open files (ulimit -n), then run the command again");
     return status;
 }
 

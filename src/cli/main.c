@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static atomic_bool stop_requested;
@@ -26,6 +27,17 @@ static void log_line(void *context, enum firn_log_level level, struct firn_text 
         return;
     fprintf(cli->err, "%sfirn: %s: %.*s\n", cli->err_is_terminal ? "\r\033[K" : "",
             level == FIRN_LOG_WARN ? "warning" : words[level], FIRN_FMT(line));
+}
+
+/* Groups of large files have hundreds of them open. What most systems begin with is less, and meant for programs that
+ * use select(2); they let a program raise it. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* where it stays as it is, opening a file may fail, which is told */
 }
 
 static firn_status run(struct firn_op *op, struct cli *cli, int argc, char **argv)
@@ -66,6 +78,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* writes fail instead, and are told as any other failure */
     signal(SIGXFSZ, SIG_IGN);
+    allow_many_files();
 
     firn_status status = run(&op, &cli, argc, argv);
     if (status != FIRN_OK)

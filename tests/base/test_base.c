@@ -90,6 +90,8 @@ static void files_that_may_not_grow_are_a_limit(void **state)
     struct firn_op *op = test_op(state);
     assert_int_equal(firn_fail_errno(op, EFBIG, "cannot write"), FIRN_LIMIT);
     assert_non_null(strstr(op->error.hint, "ulimit -f"));
+    assert_int_equal(firn_fail_errno(op, EMFILE, "cannot open"), FIRN_SYSTEM);
+    assert_non_null(strstr(op->error.hint, "ulimit -n"));
 }
 
 static void scratch_goes_and_errors_stay(void **state)

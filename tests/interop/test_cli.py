@@ -223,6 +223,19 @@ def test_a_limit_on_the_size_of_files_is_told(firn, lake, table):
     assert lake.load(table).metadata_location == before
 
 
+def test_a_low_limit_on_open_files_is_raised_or_told(firn, lake, table):
+    def run(most):
+        return start_limited(firn, "rewrite-data-files", full_name(table), "--option", "rewrite-all=true", stdout=subprocess.PIPE,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, most)))
+    before = lake.load(table).metadata_location
+    done = run(4)
+    assert done.returncode == 1 and "oo many open files" in done.stderr and "ulimit -n" in done.stderr
+    assert lake.load(table).metadata_location == before
+    done = run(64)
+    assert done.returncode == 0, done.stderr
+    assert lake.load(table).metadata_location != before
+
+
 def test_a_full_standard_output_says_what_was_changed(firn, lake, table):
     with open("/dev/full", "w") as full:
         done = start_limited(firn, "rewrite-data-files", full_name(table), stdout=full)
