@@ -1,9 +1,13 @@
 /* The command line: parse, run one command, report its failure once, give the exit code. */
 #include "cli/cli.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define MAPPED_BYTES_MIN (4 << 20)  /* what is larger goes back to the system when it is freed */
+#define KEPT_BYTES_MAX   (16 << 20) /* of the rest, what is free may stay */
 
 static atomic_bool stop_requested;
 
@@ -58,6 +62,14 @@ static firn_status run(struct firn_op *op, struct cli *cli, int argc, char **arg
     return cli_run(op, cli);
 }
 
+/* Left alone, malloc keeps more of what was freed the larger it was, of each thread: half as much again as is in use,
+ * once row groups were written. */
+static void keep_memory_low(void)
+{
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES_MAX);
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli = { .program = "firn", .out = stdout, .err = stderr, .stop = &stop_requested };
@@ -65,6 +77,7 @@ int main(int argc, char **argv)
     struct firn_op op;
     struct firn_env env = *firn_env_real();
 
+    keep_memory_low();
     cli.out_is_terminal = isatty(STDOUT_FILENO);
     cli.err_is_terminal = isatty(STDERR_FILENO);
     env.log = log_line;

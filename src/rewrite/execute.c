@@ -8,7 +8,7 @@
 #include "table/parquet_footer.h"
 
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
-#define WINDOW_BYTES_MAX (UINT64_C(32) << 20)
+#define WINDOW_BYTES_MAX (UINT64_C(16) << 20)
 #define MEMORY_UNLIMITED (UINT64_C(4) << 30)
 #define BIN_MEMORY_BYTES (UINT64_C(384) << 20) /* a bin needs this much for row groups of the default size */
 #define LEAF_BYTES       (UINT64_C(2) << 20)   /* page, dictionary and scratch of a column being encoded */
@@ -164,6 +164,14 @@ static struct firn_scan_file *list_scan_files(struct firn_op *op, const struct f
     return files;
 }
 
+static bool has_deletes(const struct firn_rewrite_group *group)
+{
+    for (uint32_t i = 0; group->input_deletes && i < group->input_count; i++)
+        if (firn_delete_match_count(&group->input_deletes[i]) > 0)
+            return true;
+    return false;
+}
+
 static firn_status load_deletes(struct firn_op *op, struct firn_group_run *run)
 {
     const struct firn_rewrite_group *group = run->group;
@@ -175,7 +183,7 @@ static firn_status load_deletes(struct firn_op *op, struct firn_group_run *run)
         .memory_bytes_max = context->memory_bytes_max / 2, /* nothing else is held yet */
     };
     struct firn_deletions *deletions;
-    if (!group->input_deletes)
+    if (!has_deletes(group))
         return FIRN_OK;
     if (!group->input_sequence_numbers)
         return firn_fail(op, FIRN_USAGE, "a group with deletes needs its inputs' sequence numbers");
