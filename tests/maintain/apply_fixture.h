@@ -207,13 +207,18 @@ static inline const char *live_ids(struct firn_op *op, struct world *world)
     return ids_text(op, ids.items, ids.count);
 }
 
-static inline size_t count_data_objects(struct firn_op *op, struct world *world)
+static inline size_t count_objects(struct firn_op *op, struct world *world, const char *folder)
 {
+    struct firn_text table = world->table.metadata->location;
     size_t count;
     CHECK_OK(op,
-             store_count(op, world->store,
-                         firn_text_format(op->arena, "%.*s/data", FIRN_FMT(world->table.metadata->location)), &count));
+             store_count(op, world->store, firn_text_format(op->arena, "%.*s/%s", FIRN_FMT(table), folder), &count));
     return count;
+}
+
+static inline size_t count_data_objects(struct firn_op *op, struct world *world)
+{
+    return count_objects(op, world, "data");
 }
 
 struct job {

@@ -96,15 +96,18 @@ static void a_removed_input_is_a_conflict(void **state)
     struct world world;
     struct job job = { 0 };
     begin_with(op, &world, NO_RETRIES);
+    CHECK_OK(op, firn_pool_open(op, 2, &world.pool));
     append(op, &world, 1, 6);
     CHECK_OK(op, plan(op, &world, &job));
     remove_through_peer(op, &world, &job.plan->files[2].scan->entry->file);
     const char *before = live_ids(op, &world);
+    size_t metadata_count = count_objects(op, &world, "metadata");
     CHECK_STATUS(op, FIRN_CONFLICT, apply(op, &world, &job));
     CHECK(strstr(op->error.hint, "run it again"), "%s", op->error.hint);
     assert_int_equal(job.report.commits, 0);
     assert_string_equal(live_ids(op, &world), before);
     assert_int_equal(count_data_objects(op, &world), 6);
+    assert_int_equal(count_objects(op, &world, "metadata"), metadata_count);
     end(&world);
 }
 
@@ -176,14 +179,17 @@ static void a_broken_input_fails_its_group(void **state)
     struct world world;
     struct job at_once = { 0 }, in_batches = { 0 };
     begin(op, &world, "2");
+    CHECK_OK(op, firn_pool_open(op, 2, &world.pool));
     append(op, &world, 1, 5);
     append(op, &world, 2, 5);
+    size_t metadata_count = count_objects(op, &world, "metadata");
     CHECK_OK(op, plan(op, &world, &at_once));
     struct firn_text broken = at_once.plan->files[at_once.plan->groups[1]->files[3]].scan->entry->file.path;
     spoil(op, &world, broken);
     CHECK_STATUS(op, FIRN_CORRUPT, apply(op, &world, &at_once));
     CHECK(strstr(op->error.text, firn_text_copy(op->arena, broken).data), "%s", op->error.text);
     assert_int_equal(count_data_objects(op, &world), 10);
+    assert_int_equal(count_objects(op, &world, "metadata"), metadata_count); /* nor of a drafted commit */
     assert_int_equal(scan_current(op, &world, world.store).file_count, 10);
 
     option(&in_batches, "partial-progress.enabled", "true");
@@ -330,7 +336,7 @@ static void run_with_fault(struct firn_op *op, struct world *world, struct fault
                            const char *ids)
 {
     struct firn_store *faulty;
-    struct world broken = { .next_id = 1 };
+    struct world broken = { .next_id = 1, .pool = world->pool };
     struct job job = { 0 };
     CHECK_OK(op, fault_store_open(op, world->store, fault, report, &faulty));
     open_catalog(op, &broken, faulty);
@@ -351,24 +357,34 @@ static void run_with_fault(struct firn_op *op, struct world *world, struct fault
           fault.at_call, fault_name(fault.kind), object_count);
 }
 
+static bool fault_fires(struct firn_op *op, struct fault fault, uint32_t thread_count)
+{
+    struct world world;
+    struct fault_report report = { 0 };
+    begin(op, &world, "2");
+    CHECK_OK(op, firn_pool_open(op, thread_count, &world.pool));
+    append(op, &world, 1, 5);
+    run_with_fault(op, &world, fault, &report, live_ids(op, &world));
+    end(&world);
+    return atomic_load(&report.fired);
+}
+
+/* With two threads, the commit is drafted meanwhile. */
 static void faults_leave_the_old_or_the_new_table(void **state)
 {
     struct firn_op *op = test_op(state);
-    static const enum fault_kind kinds[] = { FAULT_ERROR, FAULT_ANSWER_LOST };
-    for (size_t i = 0; i < FIRN_COUNT_OF(kinds); i++) {
+    static const struct {
+        enum fault_kind kind;
+        uint32_t thread_count;
+    } cases[] = { { FAULT_ERROR, 1 }, { FAULT_ERROR, 2 }, { FAULT_ANSWER_LOST, 1 } };
+    for (size_t i = 0; i < FIRN_COUNT_OF(cases); i++) {
         bool fired = true;
         for (uint32_t nth = 0; fired; nth++) {
-            struct world world;
-            struct fault_report report = { 0 };
             struct firn_arena arena;
             struct firn_op turn = *op;
             firn_arena_init(&arena);
             turn.arena = &arena;
-            begin(&turn, &world, "2");
-            append(&turn, &world, 1, 5);
-            run_with_fault(&turn, &world, (struct fault){ nth, kinds[i] }, &report, live_ids(&turn, &world));
-            fired = atomic_load(&report.fired);
-            end(&world);
+            fired = fault_fires(&turn, (struct fault){ nth, cases[i].kind }, cases[i].thread_count);
             firn_arena_done(&arena);
         }
     }
