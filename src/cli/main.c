@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MAPPED_BYTES_MIN (4 << 20)  /* what is larger goes back to the system when it is freed */
-#define KEPT_BYTES_MAX   (16 << 20) /* of the rest, what is free may stay */
+#define MAPPED_BYTES_MIN (1 << 20) /* what is larger goes back to the system when it is freed */
+#define KEPT_BYTES_MAX   (4 << 20) /* of the rest, what is free may stay */
 
 static atomic_bool stop_requested;
 

@@ -8,7 +8,7 @@
 #include "table/parquet_footer.h"
 
 #define WINDOW_BYTES_MIN (UINT64_C(1) << 20)
-#define WINDOW_BYTES_MAX (UINT64_C(16) << 20)
+#define WINDOW_BYTES_MAX (UINT64_C(32) << 20)
 #define MEMORY_UNLIMITED (UINT64_C(4) << 30)
 #define BIN_MEMORY_BYTES (UINT64_C(384) << 20) /* a bin needs this much for row groups of the default size */
 #define LEAF_BYTES       (UINT64_C(2) << 20)   /* page, dictionary and scratch of a column being encoded */
