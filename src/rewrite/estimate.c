@@ -29,9 +29,10 @@ struct sample {
     uint32_t page_count;
     int64_t bytes; /* uncompressed */
     int64_t slot_count, row_count;
-    double file_bytes;   /* as they are taken over, with their part of the dictionary page */
-    bool met_dictionary; /* what was sampled */
-    bool has_dictionary; /* what was encoded */
+    int64_t left_out_rows; /* of pages that are decoded for their size, whatever is found */
+    double file_bytes;     /* as they are taken over, with their part of the dictionary page */
+    bool met_dictionary;   /* what was sampled */
+    bool has_dictionary;   /* what was encoded */
     struct {
         int64_t slot_count, dictionary_bytes;
     } after[PAGES_MAX]; /* each page: so far */
@@ -87,19 +88,31 @@ static firn_status find_packed_bytes(struct firn_op *op, struct sample *sample, 
     return status;
 }
 
-/* Decodes the page ahead. `*file_bytes`: as it would be taken over, with its part of the dictionary page. */
-static firn_status decode_page(struct firn_op *op, struct sample *sample, const struct source *source,
-                               struct firn_chunk_reader *reader, struct firn_vector *out, double *file_bytes)
+/* The page ahead as it would be offered. */
+static firn_status unfold_page(struct firn_op *op, const struct sample *sample, const struct source *source,
+                               struct firn_chunk_reader *reader, struct firn_page *page, bool *is_unfolded)
 {
-    struct firn_page page;
-    bool has_page, is_unfolded = false;
-    FIRN_TRY(firn_chunk_reader_peek(op, reader, &page, &has_page));
+    *is_unfolded = false;
+    if (!firn_splicer_unfolds(sample->column->splicer, (uint32_t)page->header.value_count))
+        return FIRN_OK;
+    if (!source->repacks)
+        return firn_chunk_reader_unfold(op, reader, page, is_unfolded);
+    FIRN_TRY(firn_chunk_reader_unfolds(op, reader, is_unfolded));
+    if (*is_unfolded)
+        page->header.encoding = FIRN_ENCODING_PLAIN;
+    return FIRN_OK;
+}
+
+/* Decodes the page ahead, which is `page` when it is offered. `*file_bytes`: as it would be taken over, with its part
+ * of the dictionary page. */
+static firn_status decode_page(struct firn_op *op, struct sample *sample, const struct source *source,
+                               struct firn_chunk_reader *reader, const struct firn_page *page, bool is_unfolded,
+                               struct firn_vector *out, double *file_bytes)
+{
+    bool has_page;
     double dictionary_bytes =
-        (double)source->dictionary_bytes * page.header.value_count / (double)source->chunk->value_count;
-    if (firn_splicer_unfolds(sample->column->splicer, (uint32_t)page.header.value_count))
-        FIRN_TRY(source->repacks ? firn_chunk_reader_unfolds(op, reader, &is_unfolded)
-                                 : firn_chunk_reader_unfold(op, reader, &page, &is_unfolded));
-    *file_bytes = (double)firn_page_file_bytes(&page);
+        (double)source->dictionary_bytes * page->header.value_count / (double)source->chunk->value_count;
+    *file_bytes = (double)firn_page_file_bytes(page);
     FIRN_TRY(firn_chunk_reader_next(op, reader, out, &has_page));
     if (source->repacks)
         FIRN_TRY(find_packed_bytes(op, sample, reader, is_unfolded, file_bytes));
@@ -118,12 +131,27 @@ static firn_status encode_vector(struct firn_op *op, struct sample *sample, cons
     return firn_chunk_writer_append(op, sample->writer, &adapted);
 }
 
+static firn_status leave_page_out(struct firn_op *op, struct sample *sample, struct firn_chunk_reader *reader)
+{
+    struct firn_vector levels;
+    bool has_page;
+    FIRN_TRY(firn_chunk_reader_next_levels(op, reader, &levels, &has_page));
+    sample->left_out_rows += levels.row_count;
+    return FIRN_OK;
+}
+
 static firn_status encode_page(struct firn_op *op, struct sample *sample, const struct source *source,
                                const struct firn_page *page, struct firn_chunk_reader *reader)
 {
+    struct firn_page offered = *page;
     struct firn_vector vector;
+    bool is_unfolded;
     double file_bytes;
-    FIRN_TRY(decode_page(op, sample, source, reader, &vector, &file_bytes));
+    FIRN_TRY(unfold_page(op, sample, source, reader, &offered, &is_unfolded));
+    if (!firn_splicer_sizes_right(sample->column->splicer, &offered, (uint32_t)page->header.value_count,
+                                  source->repacks))
+        return leave_page_out(op, sample, reader);
+    FIRN_TRY(decode_page(op, sample, source, reader, &offered, is_unfolded, &vector, &file_bytes));
     if (sample->joins && vector.dictionary)
         FIRN_TRY(firn_chunk_writer_adopt(op, sample->writer, vector.dictionary));
     sample->met_dictionary = sample->met_dictionary || vector.dictionary;
@@ -254,7 +282,7 @@ static void extrapolate(const struct sample *sample, const struct firn_encoded_c
     *out = (struct firn_estimate){ .is_known = sample->page_count > 0 };
     if (!out->is_known)
         return;
-    double scale = FIRN_MAX(rows / (double)FIRN_MAX(sample->row_count, 1), 1);
+    double scale = FIRN_MAX(rows / (double)FIRN_MAX(sample->row_count + sample->left_out_rows, 1), 1);
     double dictionary = (double)chunk->metadata.data_page_offset; /* it lies before the data */
     double data = (double)chunk->metadata.compressed_bytes - dictionary, fits = 1;
     if (dictionary > 0) {

@@ -210,11 +210,26 @@ static void free_scratch(struct firn_feed *feed)
     firn_gather_done(&feed->gather);
 }
 
+/* Bytes that a row of the column takes in the files of the window. */
+static double row_bytes(const struct firn_column *column, const struct firn_window *window)
+{
+    double bytes = 0, rows = 0;
+    for (size_t i = column->slice; i < window->slices.count; i++) {
+        const struct firn_row_slice *slice = &window->slices.items[i];
+        const struct firn_leaf_plan *plan = firn_row_slice_plan(slice, column->leaf->node->leaf_index);
+        rows += (double)slice->row_count;
+        if (plan->levels)
+            bytes += (double)firn_row_slice_column(slice, plan->levels)->compressed_bytes;
+    }
+    return bytes / FIRN_MAX(rows, 1);
+}
+
 firn_status firn_feed_sample(struct firn_op *op, struct firn_feed *feed, struct firn_window *window, double rows,
                              double bytes)
 {
     struct firn_estimate estimate;
-    if (!firn_splicer_weighs(&feed->splicer) || window->slices.items[feed->column.slice].stage)
+    if (!firn_splicer_weighs(&feed->splicer) || window->slices.items[feed->column.slice].stage ||
+        firn_splicer_believes(&feed->splicer, row_bytes(&feed->column, window)))
         return FIRN_OK;
     FIRN_TRY(firn_column_open(op, &feed->column, window));
     FIRN_TRY(firn_estimate_column(op, &feed->column, window, rows, &estimate));

@@ -5,6 +5,8 @@
 #include "base/math.h"
 #include "format/parquet/page_strict.h"
 
+#include <math.h>
+
 /* Pages of fewer bytes and fewer rows than these are joined: a reader pays for each page, however little is in it.
  * DuckDB takes 16 us for one of values beside inflating it, which is a quarter more at 32 KiB and a tenth at 80;
  * joining takes 7 ns a byte, so that pages of 32 KiB pay for it after fourteen scans, twice as large ones after as many
@@ -22,6 +24,12 @@ enum { UNFOLDED_ROWS_MIN = 1000 };
 #define ROW_GROUP_SAVING 0.01
 /* Where size is all that counts: less than this is within what samples are wrong by. */
 #define LEAST_SAVING 0.01
+
+/* Savings this far from what decides are sure enough to be believed of so many row groups to come, twice as many each
+ * time that they are found again, while a row takes as many bytes as it did but for this part of them. */
+#define SURE_BY    0.03
+#define SURE_WHILE 0.15
+enum { BELIEVED_FIRST = 3, BELIEVED_MAX = 24 };
 
 const char *const firn_layout_names[FIRN_LAYOUT_COUNT + 1] = { "balanced", "fastest", "smallest", NULL };
 
@@ -94,9 +102,36 @@ bool firn_splicer_weighs(const struct firn_splicer *splicer)
     return !takes_all(&splicer->policy);
 }
 
+/* Believes what was found for a while, if it is beyond doubt. */
+static void believe(struct firn_splicer *splicer, const struct firn_estimate *estimate)
+{
+    double least = splicer->policy.layout == FIRN_LAYOUT_SMALLEST ? LEAST_SAVING : COLUMN_SAVING;
+    double saving = 1 - estimate->encoded_bytes / FIRN_MAX(estimate->copied_bytes, 1);
+    bool is_sure = estimate->is_known && fabs(saving - least) > SURE_BY;
+    if (is_sure)
+        splicer->believed = splicer->believed ? FIRN_MIN(2 * splicer->believed, BELIEVED_MAX) : BELIEVED_FIRST;
+    else
+        splicer->believed = 0;
+    splicer->believed_left = splicer->believed;
+}
+
+bool firn_splicer_believes(struct firn_splicer *splicer, double row_bytes)
+{
+    bool is_alike = fabs(row_bytes - splicer->row_bytes) <= SURE_WHILE * splicer->row_bytes;
+    if (splicer->believed_left > 0 && is_alike) {
+        splicer->believed_left--;
+        return true;
+    }
+    splicer->row_bytes = row_bytes;
+    if (!is_alike)
+        splicer->believed = 0;
+    return false;
+}
+
 void firn_splicer_weigh(struct firn_splicer *splicer, const struct firn_estimate *estimate, double row_group_bytes)
 {
     double saved = estimate->copied_bytes - estimate->encoded_bytes;
+    believe(splicer, estimate);
     if (!estimate->is_known)
         return;
     if (splicer->policy.layout == FIRN_LAYOUT_SMALLEST)
@@ -159,26 +194,31 @@ static bool is_legacy(const struct firn_splicer *splicer, const struct firn_page
 
 /* Joining a page that is compressed anew anyhow takes no more than copying its values. Indices are left out: whether a
  * chunk has a dictionary at all is decided by the page that comes first. */
-static int32_t floor_bytes_of(const struct firn_splicer *splicer, const struct firn_page *page)
+static int32_t floor_bytes_of(const struct firn_splicer *splicer, const struct firn_page *page, bool repacks)
 {
     const struct firn_chunk_options *options = splicer->options;
     bool is_plain = page->header.encoding == FIRN_ENCODING_PLAIN;
-    return is_plain && firn_splicer_repacks(splicer, page) != FIRN_REASON_NONE ? options->page_bytes_max / FLOOR_DIVISOR
-                                                                               : options->splice_floor_bytes;
+    return is_plain && repacks ? options->page_bytes_max / FLOOR_DIVISOR : options->splice_floor_bytes;
 }
 
 static enum firn_rung_reason size_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
-                                          uint32_t row_count)
+                                          uint32_t row_count, bool repacks)
 {
     const struct firn_chunk_options *options = splicer->options;
     int32_t bytes = page->header.uncompressed_bytes;
     uint32_t rows_max = (uint32_t)options->page_rows_max;
     uint32_t floor_rows = firn_encoding_is_dictionary(page->header.encoding) ? rows_max / FLOOR_DIVISOR : rows_max;
-    if (bytes < floor_bytes_of(splicer, page) && row_count < floor_rows)
+    if (bytes < floor_bytes_of(splicer, page, repacks) && row_count < floor_rows)
         return FIRN_REASON_TINY_PAGE;
     if (bytes / CEILING_FACTOR > options->page_bytes_max)
         return FIRN_REASON_HUGE_PAGE;
     return FIRN_REASON_NONE;
+}
+
+bool firn_splicer_sizes_right(const struct firn_splicer *splicer, const struct firn_page *page, uint32_t row_count,
+                              bool repacks)
+{
+    return takes_all(&splicer->policy) || size_refusal(splicer, page, row_count, repacks) == FIRN_REASON_NONE;
 }
 
 enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
@@ -194,7 +234,7 @@ enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, c
         return FIRN_REASON_NONE;
     if (splicer->smaller_encoded)
         return FIRN_REASON_SMALLER_ENCODED;
-    return size_refusal(splicer, page, row_count);
+    return size_refusal(splicer, page, row_count, firn_splicer_repacks(splicer, page) != FIRN_REASON_NONE);
 }
 
 static void count(struct firn_rung_count *counted, const struct firn_page *page)

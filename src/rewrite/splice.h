@@ -17,8 +17,10 @@ struct firn_splicer {
     const struct firn_parquet_node *leaf;     /* of the output */
     const struct firn_chunk_options *options; /* of its chunks */
     struct firn_layout_policy policy;
-    bool sorts;           /* rows take another order: nothing is copied */
-    bool smaller_encoded; /* samples of the row group say so */
+    bool sorts;                       /* rows take another order: nothing is copied */
+    bool smaller_encoded;             /* samples of the row group say so */
+    uint32_t believed, believed_left; /* the last samples hold for so many row groups more; for these still */
+    double row_bytes;                 /* of a row in the input, when they were taken */
 
     /* The input chunk being read. */
     struct firn_chunk_terms terms;
@@ -43,6 +45,9 @@ void firn_splicer_begin(struct firn_splicer *splicer, const struct firn_leaf_pla
                         const struct firn_column_chunk *chunk, struct firn_text created_by);
 /* Whether the layout has sizes compared before pages are copied. */
 bool firn_splicer_weighs(const struct firn_splicer *splicer);
+/* Whether what was weighed before holds for the next row group, a row of which takes so many bytes in the input; asked
+ * once for each. */
+bool firn_splicer_believes(struct firn_splicer *splicer, double row_bytes);
 /* Bytes in files: of a row group's worth of rows as they lie, and as they would be encoded. */
 struct firn_estimate {
     double copied_bytes, encoded_bytes;
@@ -63,6 +68,9 @@ enum firn_rung_reason firn_splicer_repacks(const struct firn_splicer *splicer, c
 /* What forbids taking over this page, or speaks against it, as far as its header tells; NONE: nothing. */
 enum firn_rung_reason firn_splicer_refusal(const struct firn_splicer *splicer, const struct firn_page *page,
                                            uint32_t row_count);
+/* Whether a page, repacked or not, is neither so small that it is joined with others nor so large that it is cut. */
+bool firn_splicer_sizes_right(const struct firn_splicer *splicer, const struct firn_page *page, uint32_t row_count,
+                              bool repacks);
 /* Counts a page that was taken over: whether it is its chunk's first and last one, and the first of its new chunk. */
 struct firn_spliced_page {
     const struct firn_page *page;
