@@ -3,10 +3,12 @@
  *
  * Invariants
  *  (1) Every file of the change is durable before the first attempt; manifests and lists before the swap.
- *  (2) After a definite failure, the manifests and lists this producer wrote are removed, those of a draft as well;
- * data files are the caller's. (3) After UNKNOWN nothing is removed. (4) Live entries of other writers are never
- * dropped: only the files named for removal leave, plus delete files that can no longer apply to any live data file.
- * Those that the planned snapshot shows to be so are looked at again in the head (late_data.c). */
+ *  (2) After a definite failure, the manifests and lists this producer wrote are removed, a draft's too; data files
+ *      are the caller's.
+ *  (3) After UNKNOWN nothing is removed.
+ *  (4) Live entries of other writers are never dropped: only the files named for removal leave, plus delete files that
+ *      can no longer apply to any live data file. Those that the planned snapshot shows to be so are looked at again
+ *      in the head (late_data.c). */
 #ifndef FIRN_CATALOG_SNAPSHOT_PRODUCER_H
 #define FIRN_CATALOG_SNAPSHOT_PRODUCER_H
 

@@ -205,7 +205,9 @@ static size_t compress(ZSTD_CCtx *state, struct search *search, bool packs_liter
     if (ZSTD_isError(status))
         return status;
     ZSTD_registerSequenceProducer(state, search, search_block);
-    return ZSTD_compress2(state, out, capacity, in.data, in.len);
+    status = ZSTD_compress2(state, out, capacity, in.data, in.len);
+    ZSTD_registerSequenceProducer(state, NULL, NULL); /* the state outlives the search */
+    return status;
 }
 
 firn_status firn_zstd_compress_values(struct firn_op *op, struct firn_codec_states *states,
