@@ -77,26 +77,26 @@ static bool wants_indices(const struct firn_column *column, const struct firn_le
 }
 
 /* Looks up what the file tells of the chunk's pages, unless they must be decoded anyhow. */
-static firn_status find_sources(struct firn_op *op, struct firn_column *column, struct firn_window *window,
-                                const struct firn_row_slice *slice, const struct firn_parquet_node *levels)
+static firn_status find_sources(struct firn_op *op, struct firn_column *column, const struct firn_row_slice *slice,
+                                const struct firn_parquet_node *levels)
 {
     struct firn_arena *arena = op->arena;
     if (!firn_splicer_may_copy(column->splicer) || !column->splicer->is_ordered_alike)
         return FIRN_OK;
     firn_arena_reset(&column->chunk_arena);
     op->arena = &column->chunk_arena;
-    firn_status status = firn_row_slice_page_sources(op, window, slice, levels, &column->sources);
+    firn_status status = firn_row_slice_page_sources(op, slice, levels, &column->sources);
     op->arena = arena;
     column->has_sources = status == FIRN_OK;
     return status;
 }
 
-static firn_status open_chunk(struct firn_op *op, struct firn_column *column, struct firn_window *window,
-                              const struct firn_row_slice *slice, const struct firn_leaf_plan *plan)
+static firn_status open_chunk(struct firn_op *op, struct firn_column *column, const struct firn_row_slice *slice,
+                              const struct firn_leaf_plan *plan)
 {
     const struct firn_column_chunk *chunk = firn_row_slice_column(slice, plan->levels);
     struct firn_chunk_source source;
-    FIRN_TRY(firn_row_slice_chunk(op, window, slice, plan->levels, &column->chunk, &source));
+    FIRN_TRY(firn_row_slice_chunk(op, slice, plan->levels, &column->chunk, &source));
     struct firn_chunk_reader_options options = {
         .crc_check = true,
         .keep_dictionary = wants_indices(column, plan),
@@ -106,7 +106,7 @@ static firn_status open_chunk(struct firn_op *op, struct firn_column *column, st
     column->slots_left = chunk->value_count;
     if (column->splicer) {
         firn_splicer_begin(column->splicer, plan, chunk, firn_row_slice_created_by(slice));
-        FIRN_TRY(find_sources(op, column, window, slice, plan->levels));
+        FIRN_TRY(find_sources(op, column, slice, plan->levels));
     }
     return firn_chunk_reader_open_source(op, plan->levels, chunk, slice->row_count, &source, options, &column->reader);
 }
@@ -246,13 +246,13 @@ static firn_status pull_rows(struct firn_op *op, struct firn_pull *pull, int64_t
 }
 
 /* A chunk that was let go in the middle is decoded again up to where the column stands. */
-static firn_status reach_row(struct firn_op *op, struct firn_pull *pull, struct firn_window *window)
+static firn_status reach_row(struct firn_op *op, struct firn_pull *pull)
 {
     struct firn_pull skip = *pull;
     skip.receiver = NULL;
     if (pull->column->reader)
         return FIRN_OK;
-    FIRN_TRY(open_chunk(op, pull->column, window, pull->slice, pull->plan));
+    FIRN_TRY(open_chunk(op, pull->column, pull->slice, pull->plan));
     return pull->column->slice_row > 0 ? pull_pages(op, &skip, pull->column->slice_row) : FIRN_OK;
 }
 
@@ -282,7 +282,7 @@ static firn_status pull_strips(struct firn_op *op, struct firn_pull *pull, int64
     return status;
 }
 
-static firn_status pull_slice(struct firn_op *op, struct firn_pull *pull, struct firn_window *window, int64_t rows)
+static firn_status pull_slice(struct firn_op *op, struct firn_pull *pull, int64_t rows)
 {
     struct firn_column *column = pull->column;
     if (pull->plan->levels && pull->slice->stage)
@@ -290,7 +290,7 @@ static firn_status pull_slice(struct firn_op *op, struct firn_pull *pull, struct
     if (!pull->plan->levels) {
         FIRN_TRY(pull_rows(op, pull, rows));
     } else {
-        FIRN_TRY(reach_row(op, pull, window));
+        FIRN_TRY(reach_row(op, pull));
         FIRN_TRY(pull_pages(op, pull, rows));
     }
     column->slice_row += rows;
@@ -308,7 +308,7 @@ static firn_status pull_all(struct firn_op *op, struct firn_pull *pull, struct f
         pull->slice = &window->slices.items[column->slice];
         pull->plan = firn_row_slice_plan(pull->slice, column->leaf->node->leaf_index);
         int64_t now = FIRN_MIN(rows, pull->slice->row_count - column->slice_row);
-        firn_status status = pull_slice(op, pull, window, now);
+        firn_status status = pull_slice(op, pull, now);
         if (status != FIRN_OK)
             return firn_context(op, status, "data file %.*s", FIRN_FMT(firn_row_slice_path(pull->slice)));
         if (column->slice_row == pull->slice->row_count) {
@@ -335,7 +335,7 @@ firn_status firn_column_open(struct firn_op *op, struct firn_column *column, str
     struct firn_pull pull = { .column = column, .slice = slice, .plan = plan };
     if (!plan->levels)
         return FIRN_OK;
-    return firn_context(op, reach_row(op, &pull, window), "data file %.*s", FIRN_FMT(firn_row_slice_path(slice)));
+    return firn_context(op, reach_row(op, &pull), "data file %.*s", FIRN_FMT(firn_row_slice_path(slice)));
 }
 
 static firn_status stage_rows(struct firn_op *op, void *context, const struct firn_column *column,

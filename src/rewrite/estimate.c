@@ -213,7 +213,7 @@ static firn_status find_large_source(struct firn_op *op, struct sample *sample, 
         out->from = firn_chunk_source_of(firn_buffer_bytes(&column->chunk));
         return FIRN_OK;
     }
-    FIRN_TRY(firn_row_slice_chunk(op, sample->window, out->slice, out->plan->levels, NULL, &out->from));
+    FIRN_TRY(firn_row_slice_chunk(op, out->slice, out->plan->levels, NULL, &out->from));
     out->from.piece_bytes = FIRN_MIN(out->from.piece_bytes, 2 * (size_t)sample->bytes_wanted);
     return firn_chunk_source_begin(op, &out->from, &out->piece);
 }
@@ -234,7 +234,7 @@ static firn_status find_source(struct firn_op *op, struct sample *sample, size_t
         return FIRN_OK;
     out->is_found = firn_row_slice_in_memory(slice) || (index == column->slice && column->reader);
     if (firn_row_slice_in_memory(slice))
-        return firn_row_slice_chunk(op, sample->window, slice, plan->levels, NULL, &out->from);
+        return firn_row_slice_chunk(op, slice, plan->levels, NULL, &out->from);
     return out->is_found ? find_large_source(op, sample, out) : FIRN_OK;
 }
 

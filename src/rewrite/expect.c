@@ -126,7 +126,7 @@ static firn_status add_chunk(struct firn_op *op, struct expecting *expecting, co
         add_average(expecting, splicer, chunk, slice->row_count, tally);
         return FIRN_OK;
     }
-    FIRN_TRY(firn_row_slice_chunk(op, &expecting->window, slice, plan->levels, NULL, &source));
+    FIRN_TRY(firn_row_slice_chunk(op, slice, plan->levels, NULL, &source));
     FIRN_TRY(firn_chunk_reader_open_source(op, plan->levels, chunk, slice->row_count, &source, options, &reader));
     firn_status status = add_pages(op, expecting, splicer, reader, tally);
     firn_chunk_reader_close(reader);

@@ -282,7 +282,7 @@ firn_status firn_feeds_stage(struct firn_op *op, const struct firn_feed_leaves *
     for (; before + left < *rows; left = window->slices.items[++index].row_count)
         before += left;
     bool is_whole = before + left == *rows, is_read_often = (double)left > STEPS_MAX * step_rows;
-    if (is_whole || !is_read_often || firn_row_slice_fits(window, &window->slices.items[index]))
+    if (is_whole || !is_read_often || firn_row_slice_fits(&window->slices.items[index]))
         return FIRN_OK;
     if (index == window->head)
         return stage_slice(op, feeds, window);
@@ -292,7 +292,7 @@ firn_status firn_feeds_stage(struct firn_op *op, const struct firn_feed_leaves *
 
 static bool slice_fits(const struct firn_window *window, const struct firn_column *column)
 {
-    return column->slice >= window->slices.count || firn_row_slice_fits(window, &window->slices.items[column->slice]);
+    return column->slice >= window->slices.count || firn_row_slice_fits(&window->slices.items[column->slice]);
 }
 
 firn_status firn_feed_run(struct firn_op *op, struct firn_feed *feed, struct firn_window *window, int64_t rows)

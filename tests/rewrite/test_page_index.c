@@ -125,7 +125,7 @@ static struct firn_page_sources ask(struct world *world, size_t slice, uint32_t 
     struct firn_page_sources sources;
     const struct firn_row_slice *at = &world->window.slices.items[slice];
     const struct firn_parquet_node *node = firn_row_slice_plan(at, leaf)->levels;
-    CHECK_OK(&world->op, firn_row_slice_page_sources(&world->op, &world->window, at, node, &sources));
+    CHECK_OK(&world->op, firn_row_slice_page_sources(&world->op, at, node, &sources));
     return sources;
 }
 
@@ -141,8 +141,7 @@ static uint32_t find_pages(struct world *world, size_t slice, uint32_t leaf, con
     struct firn_buffer buffer = { 0 };
     struct firn_chunk_source source;
     uint32_t count = 0;
-    CHECK_OK(op, firn_row_slice_chunk(op, &world->window, &world->window.slices.items[slice], sources->leaf, &buffer,
-                                      &source));
+    CHECK_OK(op, firn_row_slice_chunk(op, &world->window.slices.items[slice], sources->leaf, &buffer, &source));
     struct firn_cursor in = firn_cursor_of(source.bytes);
     for (int64_t row = 0; row < world->group_rows; count++) {
         struct firn_page_facts facts;
@@ -180,8 +179,7 @@ static firn_status ask_job(struct firn_op *op, void *context, size_t index)
     struct world *world = context;
     struct firn_page_sources sources;
     const struct firn_row_slice *slice = &world->window.slices.items[0];
-    FIRN_TRY(firn_row_slice_page_sources(op, &world->window, slice, firn_row_slice_plan(slice, index % 2)->levels,
-                                         &sources));
+    FIRN_TRY(firn_row_slice_page_sources(op, slice, firn_row_slice_plan(slice, index % 2)->levels, &sources));
     return sources.column_index && sources.offset_index ? FIRN_OK : firn_fail(op, FIRN_CORRUPT, "no index");
 }
 
