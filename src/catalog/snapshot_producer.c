@@ -200,7 +200,8 @@ static bool has_all_removed(struct firn_op *op, const struct firn_producer *prod
     return count == producer->change->removed_count;
 }
 
-/* A writer may have recorded summaries that are wrong; before a file is called missing, every manifest is opened. */
+/* A writer may have recorded summaries that are wrong; before a file is called missing, every manifest is opened, and
+ * what was joined without opening all of it is not used. */
 static firn_status filter_data(struct firn_op *op, struct firn_producer *producer, struct firn_attempt *attempt)
 {
     struct firn_manifest_rows all = attempt->data;
@@ -208,6 +209,7 @@ static firn_status filter_data(struct firn_op *op, struct firn_producer *produce
     if (!producer->trusts_summaries || has_all_removed(op, producer, &attempt->filtered))
         return FIRN_OK;
     producer->trusts_summaries = false;
+    firn_filtered_forget(op, producer);
     attempt->filtered.count = 0;
     attempt->data = all;
     return firn_manifests_filter(op, producer, &attempt->data, 0, &attempt->filtered);

@@ -552,6 +552,101 @@ static void drafts_leave_nothing(void **state)
     end(op, &world);
 }
 
+/* Commits one update of the metadata. */
+static void update_table(struct firn_op *op, struct world *world, const char *text)
+{
+    json_t *updates, *requirements = firn_json_own(op->arena, json_array());
+    CHECK_OK(op, firn_json_parse(op, firn_text_of(text), "updates", &updates));
+    CHECK_OK(op, firn_catalog_commit(op, &world->fixture.table, requirements, updates));
+}
+
+/* Has manifests packed in twos, from the oldest on. */
+static void pack_in_twos(struct firn_op *op, struct world *world)
+{
+    const struct firn_metadata *metadata = world->fixture.table.metadata;
+    struct firn_manifest_list list;
+    CHECK_OK(op, firn_snapshot_manifests(op, world->store, metadata, firn_metadata_current(metadata), &list));
+    assert_int_equal(list.count, 3);
+    int64_t two = list.manifests[1].length + list.manifests[2].length;
+    update_table(op, world,
+                 firn_text_format(op->arena,
+                                  "[{\"action\": \"set-properties\", \"updates\": "
+                                  "{\"commit.manifest.target-size-bytes\": \"%" PRId64 "\"}}]",
+                                  two)
+                     .data);
+}
+
+/* The draft joins two manifests that are said to hold no removed file; one does, and it leaves. */
+static void drafts_by_summaries_that_lie_do_not_stand(void **state)
+{
+    struct firn_op *op = test_op(state);
+    static const char *const names[] = { "a", "b", "c" };
+    struct world world;
+    struct firn_snapshot_result result;
+    struct firn_data_file files[FIRN_COUNT_OF(names)];
+    begin(op, &world, (struct fixture_options){ .spec = by_v });
+    for (size_t i = 0; i < FIRN_COUNT_OF(names); i++) {
+        files[i] = file_of_partition(op, &world, names[i]);
+        CHECK_OK(op, fixture_append(op, &world.fixture, &files[i], 1));
+    }
+    pack_in_twos(op, &world);
+    spoil_summaries(op, &world);
+    struct firn_snapshot_change change = replacement(&world, files, 1, NULL, 0);
+    CHECK_OK(op, commit_drafted(op, &world, &change, NULL, &result));
+    check_live(op, &world, "b c");
+    end(op, &world);
+}
+
+/* What others took out of the manifest that was drafted stays out. */
+static void drafts_of_replaced_manifests_do_not_stand(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct firn_snapshot_result result;
+    begin(op, &world, (struct fixture_options){ 0 });
+    struct firn_data_file files[] = { fixture_file(op, &world.fixture, "a", 1),
+                                      fixture_file(op, &world.fixture, "b", 1),
+                                      fixture_file(op, &world.fixture, "c", 1) };
+    CHECK_OK(op, fixture_append(op, &world.fixture, files, 3));
+    struct firn_data_file added = fixture_file(op, &world.fixture, "new", 1);
+    struct firn_data_file other = fixture_file(op, &world.fixture, "other", 1);
+    struct firn_snapshot_change change = replacement(&world, files, 1, &added, 1), drafted = change;
+    struct firn_snapshot_change faster = replacement(&world, &files[1], 1, &other, 1);
+    drafted.draft = firn_snapshot_draft_open(op, NULL, &world.fixture.table, &change);
+    assert_non_null(drafted.draft);
+    CHECK_OK(op, commit(op, &world, &faster, &result));
+    CHECK_OK(op, commit(op, &world, &drafted, &result));
+    firn_snapshot_draft_close(op, drafted.draft);
+    check_live(op, &world, "c new other");
+    end(op, &world);
+}
+
+/* Manifests of the old format go, and the draft is made anew. */
+static void drafts_of_an_older_format_do_not_stand(void **state)
+{
+    struct firn_op *op = test_op(state);
+    struct world world;
+    struct firn_snapshot_result result;
+    struct firn_manifest_list list;
+    begin(op, &world, (struct fixture_options){ 0 });
+    struct firn_data_file files[] = { fixture_file(op, &world.fixture, "a", 1),
+                                      fixture_file(op, &world.fixture, "b", 1) };
+    CHECK_OK(op, fixture_append(op, &world.fixture, files, 2));
+    struct firn_data_file added = fixture_file(op, &world.fixture, "new", 1);
+    struct firn_snapshot_change change = replacement(&world, files, 1, &added, 1), drafted = change;
+    drafted.draft = firn_snapshot_draft_open(op, NULL, &world.fixture.table, &change);
+    assert_non_null(drafted.draft);
+    update_table(op, &world, "[{\"action\": \"upgrade-format-version\", \"format-version\": 3}]");
+    CHECK_OK(op, commit(op, &world, &drafted, &result));
+    firn_snapshot_draft_close(op, drafted.draft);
+    check_live(op, &world, "b new");
+    const struct firn_metadata *metadata = world.fixture.table.metadata;
+    CHECK_OK(op, firn_snapshot_manifests(op, world.store, metadata, firn_metadata_current(metadata), &list));
+    for (uint32_t i = 0; i < list.count; i++)
+        CHECK(!firn_text_ends(list.manifests[i].path, FIRN_TEXT("-m0.avro")), "%.*s", FIRN_FMT(list.manifests[i].path));
+    end(op, &world);
+}
+
 static void impossible_changes_are_refused(void **state)
 {
     struct firn_op *op = test_op(state);
@@ -593,6 +688,9 @@ int main(void)
         TEST(drafts_are_kept),
         TEST(drafts_are_joined),
         TEST(drafts_leave_nothing),
+        TEST(drafts_by_summaries_that_lie_do_not_stand),
+        TEST(drafts_of_replaced_manifests_do_not_stand),
+        TEST(drafts_of_an_older_format_do_not_stand),
         TEST(impossible_changes_are_refused),
     };
     return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
