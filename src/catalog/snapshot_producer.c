@@ -544,12 +544,11 @@ static firn_status begin(struct firn_op *op, struct firn_producer *fresh, struct
     struct firn_snapshot_draft *draft = change->draft;
     *out = draft ? &draft->producer : fresh;
     assert(!draft || (!draft->is_taken && draft->producer.change->removed_count == change->removed_count));
-    if (!draft)
-        FIRN_TRY(init(op, fresh));
-    FIRN_TRY(take_change(op, *out, change));
     if (draft)
         draft->is_taken = true;
-    return FIRN_OK;
+    else
+        FIRN_TRY(init(op, fresh));
+    return take_change(op, *out, change);
 }
 
 firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, struct firn_table *table,
@@ -558,8 +557,9 @@ firn_status firn_snapshot_commit(struct firn_op *op, struct firn_pool *pool, str
     struct firn_producer fresh = { .pool = pool, .table = table, .change = change }, *producer;
     struct firn_attempt attempt = { 0 };
     *out = (struct firn_snapshot_result){ 0 };
-    FIRN_TRY(begin(op, &fresh, &producer));
-    firn_status status = run_attempts(op, producer, &attempt);
+    firn_status status = begin(op, &fresh, &producer);
+    if (status == FIRN_OK)
+        status = run_attempts(op, producer, &attempt);
     if (status == FIRN_OK)
         clean_up_success(op, producer, &attempt);
     else if (status != FIRN_UNKNOWN) /* (3) */
