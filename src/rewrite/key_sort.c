@@ -284,7 +284,7 @@ static firn_status sort_many(struct firn_op *op, struct firn_pool *pool, const s
     }
     take_prefixes(sorting, 0, count, dealt->depth);
     uint64_t differing = differing_bits(sorting, sorting->entries, count);
-    dealt->shared_bits = (unsigned)__builtin_clzll(differing);
+    dealt->shared_bits = differing ? (unsigned)__builtin_clzll(differing) : 0; /* none do in keys that are damaged */
     deal(dealt, count);
     return firn_pool_run(op, pool, BUCKETS, 0, sort_bucket, dealt);
 }

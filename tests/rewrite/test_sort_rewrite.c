@@ -619,6 +619,26 @@ static void keys_are_sorted(void **state)
     firn_pool_close(pool);
 }
 
+/* Keys come back from temporary files, which may be damaged: one then begins all others. */
+static void keys_that_begin_others_are_sorted(void **state)
+{
+    enum { COUNT = 40000, LEN = 2 };
+    struct firn_op *op = test_op(state);
+    struct firn_buffer order = { 0 };
+    uint8_t *bytes = firn_arena_alloc(op->arena, (size_t)COUNT * LEN);
+    uint64_t *offsets = FIRN_NEW_ARRAY(op->arena, uint64_t, COUNT + 1);
+    memset(bytes, 0, (size_t)COUNT * LEN);
+    for (uint32_t i = 0; i < COUNT; i++)
+        offsets[i + 1] = offsets[i] + (i + 1 < COUNT ? LEN : 1);
+    const struct firn_row_keys keys = { bytes, offsets, 0, COUNT };
+    CHECK_OK(op, firn_key_sort(op, NULL, &keys, &order));
+    const uint32_t *rows = (const uint32_t *)(const void *)order.data;
+    assert_int_equal(rows[0], COUNT - 1);
+    for (uint32_t i = 1; i < COUNT; i++)
+        assert_int_equal(rows[i], i - 1);
+    firn_buffer_done(&order);
+}
+
 /* Who is killed between temporary files and the first output leaves neither. */
 static firn_status kill_at_write(struct firn_op *op, void *context, struct firn_text location)
 {
@@ -653,6 +673,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(keys_are_sorted),
+        TEST(keys_that_begin_others_are_sorted),
         TEST(rows_are_the_same_and_in_order),
         TEST(files_end_where_the_key_changes),
         TEST(a_key_may_fill_several_files),
