@@ -131,7 +131,7 @@ static bool run_until_killed(struct firn_op *op, struct world *world, uint32_t n
 {
     struct firn_store *faulty;
     struct fault_report report = { 0 };
-    struct world broken = { .next_id = 1 };
+    struct world broken = { .next_id = 1, .pool = world->pool };
     struct job job = { 0 };
     choose_options(&job, partial);
     CHECK_OK(op, fault_store_open(op, world->store, (struct fault){ .at_call = nth, .kind = FAULT_KILLED }, &report,
@@ -163,6 +163,7 @@ static void run_again(struct firn_op *op, struct world *world, uint32_t nth, con
 struct original {
     struct world world;
     const char *rows;
+    uint32_t thread_count; /* that work on each copy */
 };
 
 static void make_original(struct firn_op *op, struct original *original)
@@ -178,6 +179,7 @@ static void copy_original(struct firn_op *op, const struct original *original, s
     struct firn_store *store;
     *copy = (struct world){ .next_id = 1 };
     CHECK_OK(op, firn_store_open_memory(op, &store));
+    CHECK_OK(op, firn_pool_open(op, original->thread_count, &copy->pool));
     CHECK_OK(op, store_copy(op, original->world.store, store, FIRN_TEXT(WAREHOUSE)));
     open_catalog(op, copy, store);
     CHECK_OK(op, firn_catalog_load(op, copy->catalog, FIRN_TEXT("db.t"), &copy->table));
@@ -208,9 +210,10 @@ struct killing {
 };
 
 /* Turns of kills, `stride` calls apart, with `fixed` (UINT32_MAX: none) before the one that moves on. */
-static struct killing kill_everywhere(struct firn_op *op, uint32_t fixed, uint32_t stride, const char *partial)
+static struct killing kill_everywhere(struct firn_op *op, uint32_t fixed, uint32_t stride, const char *partial,
+                                      uint32_t thread_count)
 {
-    struct original original;
+    struct original original = { .thread_count = thread_count };
     struct killing sum = { 0 };
     bool fired = true;
     make_original(op, &original);
@@ -232,20 +235,27 @@ static struct killing kill_everywhere(struct firn_op *op, uint32_t fixed, uint32
 
 static void killed_at_every_call(void **state)
 {
-    struct killing sum = kill_everywhere(test_op(state), UINT32_MAX, 1, "false");
+    struct killing sum = kill_everywhere(test_op(state), UINT32_MAX, 1, "false", 1);
     CHECK(sum.reused > 20 && sum.written > 20, "%d used, %d written", (int)sum.reused, (int)sum.written);
 }
 
 static void killed_at_every_call_of_several_commits(void **state)
 {
-    struct killing sum = kill_everywhere(test_op(state), UINT32_MAX, 3, "true");
+    struct killing sum = kill_everywhere(test_op(state), UINT32_MAX, 3, "true", 1);
     CHECK(sum.reused > 0, " ");
+}
+
+/* Manifests of a commit that is drafted meanwhile are named before they are written. */
+static void killed_while_a_commit_is_drafted(void **state)
+{
+    struct killing sum = kill_everywhere(test_op(state), UINT32_MAX, 1, "false", 2);
+    CHECK(sum.written > 20, "%d written", (int)sum.written);
 }
 
 /* Killed, and killed again while it makes good what the first left. */
 static void killed_while_clearing_up(void **state)
 {
-    struct killing sum = kill_everywhere(test_op(state), 20, 3, "false");
+    struct killing sum = kill_everywhere(test_op(state), 20, 3, "false", 1);
     CHECK(sum.reused > 5, " ");
 }
 
@@ -712,6 +722,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(killed_at_every_call),
         TEST(killed_at_every_call_of_several_commits),
+        TEST(killed_while_a_commit_is_drafted),
         TEST(killed_while_clearing_up),
         TEST(what_others_changed_is_done_again),
         TEST(other_settings_do_not_fit),
